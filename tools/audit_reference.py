@@ -6,9 +6,9 @@
 The reference has its own reader, splits with the package `regex`, and merges with a loop over pairs. The checks are:
 
 - for each id that the audit reports as reached: the reference encodes the audit's example text with that id;
-- for each id that the audit reports as unreachable: if the token's bytes are text, or become text when bytes are
-  appended to complete the last character, no such text is encoded with the id in any of `CONTEXTS`. If they never
-  become text, the UTF-8 of no code point contains them;
+- for each id that the audit reports as unreachable: the token's bytes are made into texts, by appending bytes to the
+  last character if it is incomplete. Between any two of `CONTEXTS`, none of these texts is encoded with the id. If no
+  text can be made, no code point has UTF-8 that contains the token's bytes;
 - for each id whose bytes are whole characters: audit and reference agree on whether the token's text alone is encoded
   as that id.
 
@@ -64,7 +64,11 @@ class Reference:
 
 
 def completions(token: bytes) -> list[str]:
-    """Returns all texts that consist of the token and, if its last character is cut, bytes that complete it."""
+    """Returns the texts that begin with the token's bytes and end with the token's last character.
+
+    A token of whole characters gives one text. If the last character is incomplete, there is one text for each way to
+    complete this character with one or two bytes.
+    """
     found = []
     for size in range(4):
         for rest in product(range(0x80, 0xC0), repeat=size) if size < 3 else ():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import jeton
 
-# File -> (name in the table, pattern for a rank file).
+# File -> (name in the table, pattern). Only rank files (.tiktoken) need a pattern; for other files, it is None.
 FILES = {
     "r50k_base.tiktoken": ("r50k (GPT-2)", "gpt2"),
     "cl100k_base.tiktoken": ("cl100k", "cl100k"),

@@ -2,8 +2,8 @@
 """Builds the playground that needs no server: run ``python tools/build_page.py OUT``, then serve OUT by any web server.
 
 The page is that of ``jeton play``. A worker with the core as WebAssembly answers its requests, so a text never leaves
-the browser. The default tokenizer is read when the page is opened. The tokenizers that ``-t`` names are further files
-of the folder, which are fetched when they are selected.
+the browser. The default tokenizer is read when the page is opened. For each further tokenizer (option ``-t``), the
+folder has a file, which is fetched when the tokenizer is selected.
 
 The page is in a folder named by the version, such as ``OUT/0.1.0``, and ``OUT/index.html`` redirects to it. Later
 versions are built beside it, so links to the earlier ones stay valid.

@@ -1,7 +1,7 @@
 """Writes the compiled character maps of ``jeton.training.character_maps``.
 
-Run it after a change of their rules or of the compiler: ``python tools/character_maps.py``. It needs the built
-extension.
+Run ``python tools/character_maps.py`` after each change of the maps' rules or of the compiler. The script needs the
+built extension.
 """
 
 from __future__ import annotations

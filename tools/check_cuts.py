@@ -58,9 +58,9 @@ SIZES_MB = (1, 2, 4, 8)
 MOST_GROWTH = 1.5  # maximum of this ratio: time per byte of the largest text / time per byte of the smallest text
 
 
-# Vocabularies for which `truncate(side="left")` may keep less than the longest end of the text within the limit. This
-# can happen if the text has a stretch of more than 1 KiB where, at every position, the ids before and after the
-# position depend on each other (docs/encoding.md).
+# Vocabularies for which `truncate(side="left")` may return a suffix of the text that is shorter than the limit allows.
+# This can happen if a passage of more than 1 KiB has no position at which the ids before the position and the ids after
+# the position are independent of each other (docs/encoding.md).
 SUFFIX_BY_BISECTION = {
     "phi-3-mini.tokenizer.json", "mistral-v1.model", "mbart-en-fairseq.sentencepiece.bpe.model", "spm-ja.model",
     "t5-small.tokenizer.json", "bert-uncased.vocab.txt",
@@ -135,7 +135,7 @@ class Checker:
         return ""
 
     def by_force(self, text: str, limit: int, at: Any, sides: tuple[str, ...] = SIDES[:2]) -> None:
-        """Compares truncated texts with the longest beginning and end that are found by trying every boundary."""
+        """Compares each result of `truncate` with the longest text within the limit, found by trying every boundary."""
         for side in sides:
             self.done["brute force"] += 1
             found = self.tok.truncate(text, limit, side=side, at=at)  # type: ignore[arg-type]

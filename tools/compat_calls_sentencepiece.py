@@ -421,7 +421,7 @@ class Generator:
         if rng.random() < 0.1:
             wrong = [("vocabulary_size", 1), ("split_digits", "maybe"), ("vocab_size", "x"), ("model_type", "y")]
             options.update([rng.choice(wrong)])
-        # A required character that the corpus lacks has an infinite score. Jeton refuses models with such scores.
+        # A required character gets an infinite score if it is not in the corpus. Jeton refuses models with such scores.
         if options["model_type"] == "char":
             options.pop("required_chars", None)
         # The drop-in does not support the options about white space for Unigram models.

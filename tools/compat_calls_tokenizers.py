@@ -461,7 +461,8 @@ class Generator:
                 ("pre_tokenizer", "prepend_scheme", rng.choice(["first", "always", "never", "none"])),
                 ("decoder", "prefix", "##"),
                 ("decoder", "cleanup", rng.random() < 0.5),
-                # No other attribute of a model is set: after the change, `tokenizers` would still use its cached words.
+                # The only attribute of a model that is set. After a change of another attribute, `tokenizers` would
+                # still use the words that were cached before the change.
                 ("model", "unk_token", "[NONE]"),
                 ("post_processor", "trim_offsets", rng.random() < 0.5),
             ]
@@ -571,7 +572,10 @@ KINDS = [
 
 
 def copied(encoding: Any) -> Any:
-    """Returns a copy of an encoding. Calls the methods that `pickle` calls, so the class need not be importable."""
+    """Returns a copy of an encoding.
+
+    Calls the two state methods directly. `pickle` calls them too, but must also import the class of the encoding.
+    """
     made = type(encoding)()
     made.__setstate__(encoding.__getstate__())
     return made
@@ -596,7 +600,10 @@ def awaited(call: Callable[[], Any]) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Returns a value with the names of its types, for comparison across the libraries."""
+    """Returns a value together with the name of its type, for comparison across the libraries.
+
+    The items of lists, tuples and dicts are treated likewise.
+    """
     name = type(value).__name__
     if value is None or isinstance(value, bool | int | float | str | bytes):
         return name, value

@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 FAMILIES = ("nul", "lines", "string")
 MOST_SECONDS, MOST_MB, ADDRESS_SPACE = 10.0, 512, 4 << 30
-UNIT = 1 << 20  # number of bytes that are compressed once; the result is repeated
+UNIT = 1 << 20  # number of bytes to compress; a bomb repeats the compressed bytes many times
 
 
 class Variant(NamedTuple):
@@ -52,9 +52,10 @@ def zstd_zeros(byte: bytes, num_bytes: int) -> bytes:
 
 
 def packed(codec: str, head: bytes, unit: bytes, repeat: int, tail: bytes) -> bytes:
-    """Compresses `head`, `repeat` copies of `unit`, and `tail`; concatenates the compressed members or frames.
+    """Compresses `head`, then `unit` (`repeat` times), then `tail`; concatenates the compressed members or frames.
 
-    Each copy is a separate member or frame. Exception: in Zstandard, all copies of one repeated byte form one frame.
+    Each copy of `unit` is a separate member or frame. Exception: if the codec is Zstandard and `unit` repeats a single
+    byte, all copies together form one frame.
     """
     if codec == "zst":
         import zstandard
@@ -68,7 +69,7 @@ def packed(codec: str, head: bytes, unit: bytes, repeat: int, tail: bytes) -> by
 
 
 def make(family: str, seed: int, folder: Path) -> Variant:
-    """Generates the bomb that a seed determines."""
+    """Generates a bomb at random. The same family and seed give the same bomb."""
     rng = random.Random(f"{family}-{seed}")  # noqa: S311
     codec = rng.choice(["gz", "bz2", "xz", "zst"])
     num_mb = rng.choice([5, 15, 17, 64, 300, 800, 1000, 3000, 5000])

@@ -1,18 +1,19 @@
 """Grows folders of shards with repairs, kills, damage and changed options, and compares the results.
 
-    python tools/grow_shards.py kills --number 200         kill -9 in `add`, until it ends by itself
+    python tools/grow_shards.py kills --number 200         200 times: run `add`, kill its process
     python tools/grow_shards.py sequences --number 40      random sequences of changes
 
-``kills`` adds files to folders, alternately in order and shuffled, and kills the process at random moments. The result
-must equal that of one call without kills. If files were added in order, the result must also equal that of one run over
-all files.
+``kills`` adds files to folders, alternately in order and shuffled, and kills the process (SIGKILL) at random moments.
+In each folder, the last call of `add` ends without a kill. The result must equal that of one call without kills. If
+files were added in order, the result must also equal that of one run over all files.
 
 ``sequences`` makes a folder of a random format and takes random steps: it adds files (with `add`, or with another
 call of `make` that has more inputs), rewrites an input, puts a bad record into an input or removes such a record, loses
 or damages shards and completions, kills a process, and changes options. A step that must be refused has to fail with
-the name of the option or the input, and must leave the folder unchanged. At the end the folder must equal one run of
-its plan in a new folder, byte for byte. It must also have the documents of one run over all inputs; without repairs, it
-must equal that run byte for byte, too. Needs `os.fork`.
+the name of the option or the input, and must leave the folder unchanged. At the end, the folder is compared with two
+new folders. The first is made by one run of the folder's plan, and must be equal byte for byte. The second is made by
+one run over all inputs, and must have the same documents (not compared if sequences are packed). If the folder was not
+repaired, the second must also be equal byte for byte; exception: shuffled folders that have grown. Needs `os.fork`.
 """
 
 from __future__ import annotations
@@ -290,7 +291,7 @@ class Sequence:
             self._refused("is no longer one", lambda: self._make(files=[path for path in self.files if path != lost]))
 
     def run(self) -> tuple[bool, str]:
-        """Takes random steps; returns True if the folder is as expected, and a description of the steps."""
+        """Takes random steps. Returns two values: whether the folder is as expected, and a description of the steps."""
         steps = ("add", "rewrite", "bad_record", "keep_going", "policy", "damage", "kill", "other_option",
                  "fewer_inputs")  # fmt: skip
         self._make()

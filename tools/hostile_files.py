@@ -1,12 +1,12 @@
-"""Loads and saves generated hostile files in processes with little memory, each at two sizes.
+"""Generates hostile files, each in two sizes, and loads and saves them in processes with little memory.
 
     python tools/hostile_files.py [--variants 200] [--seed 1] [--kinds model safetensors] [--bytes 60000] [--limit 2]
 
 A variant is a `.model` or a safetensors file, generated at one size and at four times this size. A process with a limit
 on its memory (RLIMIT_AS) loads the file, encodes a text, saves the tokenizer in every format, and loads the saved
 files. The tool counts processes that end by a signal or by MemoryError, and errors that are not Jeton's own. It also
-counts variants whose CPU time or saved bytes grow more than twice as much as their size. The exit code is 1 if any of
-these counts is not 0.
+counts variants whose CPU time or saved bytes grow too fast: from the small to the large file, by more than twice the
+factor by which the file grows. The exit code is 1 if any of these counts is not 0.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from jeton._core import write_message as message
 
 KINDS = ("model", "safetensors")
 GROWTH = 4  # factor between the two sizes
-FLOOR_S = 0.4  # seconds; a CPU time up to this limit does not count as growth
+FLOOR_S = 0.4  # seconds; up to this CPU time of a step, growth of the CPU time is ignored
 TIMEOUT_S = 300
 
 # ── texts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -112,7 +112,7 @@ def make_model(size: int, rng: random.Random) -> bytes:
     )
     options = [(number, rng.randint(0, 1)) for number in (3, 4, 5)]
     byte_fallback = rng.random() < 0.2
-    texts = list(dict.fromkeys(make(size, rng)))  # random choices before this line do not depend on the size
+    texts = list(dict.fromkeys(make(size, rng)))  # the random choices above are the same for all sizes
     if is_twice:
         texts += texts[:1]
     if is_shuffled:
@@ -298,7 +298,7 @@ def measured(path: Path, kind: str) -> tuple[dict[str, tuple[float, int]], list[
 
 def child(kind: str, seed: int, size: int, limit: float) -> None:
     """Measures a variant at two sizes, and prints the results."""
-    import jeton  # noqa: F401  (so that its memory is measured, but not its time)
+    import jeton  # noqa: F401  (the measured memory includes the package; the measured time excludes this import)
 
     resource.setrlimit(resource.RLIMIT_AS, (int(limit * (1 << 30)),) * 2)
     found = []

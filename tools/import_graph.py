@@ -5,10 +5,10 @@
     python tools/import_graph.py --dot python        the same for Graphviz: … | dot -Tsvg
 
 A module is a file. In Rust, an import is a path that begins with `crate`, `super`, `self` or the name of a child
-module, outside of tests; a path is attributed to the file of the last module in it. In Python, an import is an import
+module, outside of tests; a path counts as an import of the last module in the path. In Python, an import is an import
 statement anywhere in a file: an import in a function, or for annotations only, closes no cycle at run time, but is a
-dependency all the same. `EXCEPTIONS` lists permitted imports that close a cycle. Left out: calls of `import_module`,
-with which code in `compat/tokenizers` imports modules that depend on the calling module.
+dependency all the same. `EXCEPTIONS` lists permitted imports that close a cycle. Calls of `import_module` are left out:
+code in `compat/tokenizers` uses these calls to import modules that depend on the calling module.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def rust_name(path: Path, source: Path) -> str:
 
 
 def rust_imports(module: str, text: str, modules: Collection[str]) -> set[str]:
-    """Returns the modules that contain the items to which a file refers."""
+    """Returns the modules imported by a Rust file. A path counts as an import of the last module in the path."""
     here = [] if module == "crate" else module.split("::")
     children = {name.rpartition("::")[2] for name in modules if name.rpartition("::")[0] == "::".join(here)}
     text = without_tests(NO_CODE.sub("", text))
@@ -101,7 +101,7 @@ def without_tests(text: str) -> str:
 
 
 def rust_paths(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yields the position and the names of each path with `::`. A path with braces is one path for each item."""
+    """Yields the position and the names of each path with `::`. `a::{b, c}` is yielded as two paths."""
     for found in re.finditer(r"\b(?:crate|super|self|[a-z_][a-z0-9_]*)(?:::(?:\w+|\{|\*))+", text):
         path = found[0]
         if path.endswith("{"):
@@ -145,7 +145,7 @@ def python_name(path: Path, package: Path) -> str:
 
 
 def python_imports(name: str, path: Path, modules: Collection[str]) -> set[str]:
-    """Returns the modules of the package that a file imports, without `_core` and `EXCEPTIONS`."""
+    """Returns the package's modules imported by a file. Leaves out `_core` and the imports in `EXCEPTIONS`."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -201,7 +201,7 @@ def contracted(graph: Graph, package_of: Callable[[str], str]) -> Graph:
 
 
 def levels(graph: Graph) -> list[list[str]]:
-    """Returns the modules of an acyclic graph by level, lowest first; a module is above all that it imports."""
+    """Returns the modules of an acyclic graph by level, lowest first. A module has a higher level than its imports."""
     level: dict[str, int] = {}
     while len(level) < len(graph):
         ready = [module for module in graph if module not in level and graph[module] <= level.keys()]
@@ -210,7 +210,10 @@ def levels(graph: Graph) -> list[list[str]]:
 
 
 def reduced(graph: Graph) -> Graph:
-    """Returns the graph without the imports that follow from others (transitive reduction), for a readable drawing."""
+    """Returns the graph without redundant imports (transitive reduction), for a readable drawing.
+
+    An import is redundant if the module also imports the target indirectly, through another module.
+    """
     reach: Graph = {}
     for module in (module for row in levels(graph) for module in row):
         reach[module] = set().union(*(reach[other] | {other} for other in graph[module]))

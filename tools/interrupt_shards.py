@@ -4,10 +4,11 @@
     python tools/interrupt_shards.py jobs --number 1000          jobs of two arrays: failures, repeats, any order
 
 Both modes make shuffled shards from generated documents, packed by best fit. ``kills`` kills the process that makes the
-shards at a random moment of a random stage, and starts another process. When a process ends by itself, its shards are
-compared, and the next kills begin with an empty folder. ``jobs`` runs each job of an array in a process of its own, in
-random order; some are killed, some run twice, and missing ones run again afterwards. Prints the stages of the kills,
-and the digests. Needs `os.fork`, with which a process starts without importing again.
+shards at a random moment of a random stage, and starts another process in the same folder. After at most 11 kills, a
+process runs to the end, and its shards are compared. The next kills begin with an empty folder. ``jobs`` runs an array
+of jobs for each stage. Each job has its own process, and the order is random. Some jobs are killed, some run twice;
+killed and failed jobs are repeated afterwards. Prints the stages of the kills, and the digests. Needs `os.fork`: a
+forked process does not import the modules again.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 
 The cluster has three nodes on this machine. A driver is killed (SIGKILL) after a random time and started again on the
 same folder, until it ends by itself. This is repeated with new folders, up to the given number of kills. Prints how
-often each step was interrupted. The exit code is 4 if a byte differs from the shards that threads of this machine make.
-`tools/interrupt_shards.py` does the same for the local runners.
+often each step was interrupted. The exit code is 4 if the completed shards differ in any byte from shards made by
+threads of this machine. `tools/interrupt_shards.py` does the same for the local runners.
 """
 
 from __future__ import annotations

@@ -79,7 +79,8 @@ class Llama:
         length = len(x)
         q, k, v = (self._linear(x, layer, f"attn_{part}").reshape(length, -1, self._head_width(x)) for part in "qkv")
         group = self.heads // self.kv_heads
-        # q is [key-value head, query of the group, position, dimension]; k has its last two axes swapped
+        # axes of q: key-value head, query of the group, position, dimension
+        # axes of k: key-value head, 1, dimension, position
         q = self._rotated(q).reshape(length, self.kv_heads, group, -1).transpose(1, 2, 0, 3)
         k = self._rotated(k).transpose(1, 2, 0)[:, None]
         v = v.transpose(1, 0, 2)[:, None]
@@ -94,7 +95,10 @@ class Llama:
         return int(self.weights["blk.0.attn_q.weight"].shape[0]) // self.heads
 
     def _rotated(self, x: Floats) -> Floats:
-        """Rotates each pair of neighboring dimensions of queries or keys [position, head, dimension] by its angle."""
+        """Applies RoPE to queries or keys [position, head, dimension].
+
+        Each pair of neighboring dimensions is rotated by an angle that depends on the pair and on the position.
+        """
         half = x.shape[-1] // 2
         angles = np.arange(len(x))[:, None] * self.theta ** (-np.arange(half) / half)
         cos, sin = (part(angles).astype(np.float32)[:, None] for part in (np.cos, np.sin))
@@ -111,7 +115,8 @@ def read_gguf(path: Path) -> tuple[Llama, dict[str, Any]]:
     """Returns the model and the metadata of a file.
 
     Raises:
-        ValueError: the model is not a Llama, or has biases, an output matrix of its own, or RoPE scaling.
+        ValueError: the model is not a Llama, or has an unsupported part: biases, RoPE scaling, or an output matrix that
+            is not the embedding matrix.
     """
     import gguf
 

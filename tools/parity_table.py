@@ -3,10 +3,11 @@
     JETON_TEST_DATA=… python tools/parity_table.py [--vocab NAME…] [--corpus NAME…] [--generated N] [--processes 2]
         [--out docs/parity.md] [--json FILE]
 
-The result for each (vocabulary, corpus) is cached, so an interrupted run resumes. The cache key depends on engine,
-peers and comparison, so a page has only results of one engine. The exit code is 4 if anything differs. On two idle
-cores, all corpora and 100,000 generated strings take twelve minutes; a million strings take about twenty more (26
-vocabularies).
+The result for each (vocabulary, corpus) is cached, so an interrupted run resumes. The cache key depends on Jeton's
+code, the comparison's code and the versions of the compared libraries. So all results on a page are from the same code
+and the same versions. The exit code is 4 if anything differs. On two idle cores, a run with 26 vocabularies, all
+corpora and 100,000 generated strings takes twelve minutes. With a million generated strings, the run takes about twenty
+minutes longer.
 """
 
 from __future__ import annotations
@@ -160,7 +161,11 @@ def _collected(vocabularies: list[catalog.Vocabulary], corpora: list[str], cache
 
 
 def _engine(generated: int) -> str:
-    """Returns the cache key: a hash of engine, package, tools, the peers' versions, and the number of strings."""
+    """Returns the cache key: a hash of the code, versions of compared libraries, and number of generated strings.
+
+    The code is the files of the package (engine and Python modules) and of the comparison (`parity/` without
+    `page.py`).
+    """
     digest = hashlib.sha256(f"{generated} {list(_versions())}".encode())
     package = Path(jeton.__file__).parent
     files = [*package.glob("*.so"), *package.rglob("*.py"), *Path(__file__).parent.glob("parity/*.py")]

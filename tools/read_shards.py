@@ -200,7 +200,7 @@ def blocks(ids: list[int], size: int) -> list[list[int]]:
 
 
 def datatrove(folder: Path, expected: Expected) -> list[str]:
-    """Reads the shards with datatrove's dataset, which returns one id more than the length that it is given."""
+    """Reads the shards with datatrove's dataset. For a given length n, this dataset returns rows of n + 1 ids."""
     from datatrove.utils.dataset import DatatroveFolderDataset
 
     size = np.dtype(expected.dtypes["datatrove"]).itemsize

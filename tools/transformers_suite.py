@@ -1,15 +1,19 @@
-"""Runs the common tokenizer tests of transformers with the originals, with acceleration, and with the drop-in.
+"""Runs the common tokenizer tests of transformers on original, accelerated and drop-in tokenizers.
 
     pip download --no-deps --no-binary :all: transformers==5.23.0 && tar xf transformers-5.23.0.tar.gz
     JETON_TEST_DATA=… python tools/transformers_suite.py transformers-5.23.0 [--only drop-in] [--record FILE]
 
 The three mixins of the source distribution run for seven classes of tokenizers over local vocabularies, without
-network. With acceleration, each fast tokenizer runs on Jeton once the constructor of its base class has ended. For the
-drop-in, transformers imports `jeton.compat.tokenizers` under the name tokenizers. Prints the tests that pass in some of
-these three ways, but not in all. For accelerated tokenizers it also prints the share of encode and decode calls that
-ran on Jeton, and the number of fallbacks for each form of call; for the drop-in, it prints the calls that ran on the
-original. The exit code is 4 if a test that passes with the originals fails with acceleration or with the drop-in. Needs
-the package parameterized.
+network. Each mixin runs in three ways:
+
+- original: Jeton is not used;
+- accelerated: each fast tokenizer is switched to Jeton at the end of its base class's constructor;
+- drop-in: transformers imports `jeton.compat.tokenizers` under the name tokenizers.
+
+The tool prints the tests that pass in one or two of the three ways. For the accelerated tokenizers, it also prints the
+share of encode and decode calls that ran on Jeton, and the number of fallbacks for each form of call. For the drop-in,
+it also prints the calls that ran on the original library. The exit code is 4 if a test passes on original tokenizers,
+but fails on accelerated or drop-in tokenizers. The tool needs the package parameterized.
 """
 
 from __future__ import annotations
@@ -90,7 +94,7 @@ def write_folders(vocabs: Path, folder: Path) -> dict[str, str]:
 
 
 def prepare(sdist: Path, folder: Path) -> None:
-    """Copies the tests, and writes a text file that the tests read and that the source distribution lacks."""
+    """Copies the tests. Writes a text file for the tests, because the source distribution does not contain it."""
     tests = folder / "tests"
     (tests / "fixtures").mkdir(parents=True)
     (tests / "__init__.py").write_text("")
@@ -100,7 +104,7 @@ def prepare(sdist: Path, folder: Path) -> None:
 
 
 def accelerate_all() -> None:
-    """Makes each fast tokenizer run on Jeton once the constructor of its base class has ended."""
+    """Changes the constructor of `TokenizersBackend`: when it ends, it makes the new tokenizer run on Jeton."""
     from transformers import TokenizersBackend
 
     from jeton.integrations.transformers import accelerate

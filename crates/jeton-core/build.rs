@@ -28,7 +28,7 @@ const CLASSES: [(&str, u8); 7] = [
     (r"[\r\n]", NEWLINE),
 ];
 
-/// Name of a generated list of ranges, and the regex class that its characters match.
+/// Lists of character ranges to generate, as (name of the list, regex class of the characters in the list).
 const SETS: [(&str, &str); 3] = [
     ("PUNCTUATION", r"[!-/:-@\[-`{-~\x{166D}\x{111C9}[\p{P}&&\p{age=8.0}]]"),
     ("NUMBER", r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]"), // of Unicode 17: 13 more than in 16

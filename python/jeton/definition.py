@@ -192,8 +192,8 @@ class Bpe:
         fuse_unk: adjacent unknown characters are one token.
         byte_fallback: characters that are not in the vocabulary become byte tokens, ``<0x0A>``.
         continuing_subword_prefix: prefix of every symbol but the first of a word.
-        drop_unknown: omits characters that are not in the vocabulary, as HF does without `unk_token`, instead of
-            raising an error. Only the drop-in replacements in `compat` set this flag.
+        drop_unknown: if True, characters that are not in the vocabulary are omitted and raise no error. HF does the
+            same if there is no `unk_token`. Only the drop-in replacements in `compat` set this flag.
     """
 
     type: ClassVar = "BPE"
@@ -334,7 +334,7 @@ def template_of(
 
 
 def is_roberta(template: Mapping[str, Any] | None) -> bool:
-    """Tests whether a template has the items of HF's RobertaProcessing, which a TemplateProcessing can also have."""
+    """Tests whether a template has the items of HF's RobertaProcessing. HF's TemplateProcessing can have them, too."""
     if not template or len(template["single"]) != 3:
         return False
     cls, text, sep = template["single"]
@@ -347,12 +347,11 @@ def is_roberta(template: Mapping[str, Any] | None) -> bool:
 
 
 def sets_overflow_types(template: Mapping[str, Any] | None) -> bool:
-    """Tests whether the parts of a text that truncation cuts off also get the template's type ids.
+    """Tests whether the overflowing pieces of a text (cut off by truncation) get the template's type ids, too.
 
-    Of Hugging Face's post-processors, only RobertaProcessing sets the type ids of these parts. The others set type ids
-    only in the part that truncation keeps; in the parts that it cuts off, the type id is the index of the text. A
-    template with the items of a RobertaProcessing is treated as one if its ``overflow_type_ids`` is true or, without
-    this key, if it trims offsets.
+    Of Hugging Face's post-processors, only RobertaProcessing sets the type ids of overflowing pieces. With the others,
+    the type id of an overflowing piece is the index of the text. A template counts as a RobertaProcessing if it has the
+    same items and ``overflow_type_ids`` is true. If the template lacks this key, ``trim_offsets`` decides instead.
     """
     if not template:
         return False
@@ -410,10 +409,11 @@ class Definition:
         truncation: truncation settings in `tokenizer.json`, kept for saving and never applied.
         padding: padding settings in `tokenizer.json`, also kept for saving and never applied.
         config: other settings in `tokenizer_config.json`, kept for saving: ``{"model_max_length": 512}``.
-        hf_vocab_size: number of the model's entries in `tokenizer.json` (transformers' `vocab_size`), if special tokens
-            have the ids that follow. Kept for saving; changes no id.
-        reads_added: whether `tokenizer.json` has the decoder ByteLevel, which decodes added tokens, too, as text in the
-            byte alphabet. `decoder` contains ByteLevel only if this changes an added token, such as ``naïve``.
+        hf_vocab_size: number of the model's entries in `tokenizer.json` (transformers' `vocab_size`). Set if special
+            tokens have ids after the model's entries. Kept for saving; changes no id.
+        reads_added: whether `tokenizer.json` has HF's decoder ByteLevel, which maps the characters of all tokens to
+            bytes, even those of added tokens. `decoder` contains ByteLevel only if this mapping changes an added
+            token, such as ``naïve``.
 
     Examples:
         >>> import jeton
@@ -535,12 +535,12 @@ class Definition:
         return [text for text in texts if not text.isascii() and _core.read_bytes(text) is not None]
 
     def with_byte_level(self, added: Iterable[tuple[str, bool]]) -> Definition:
-        """Returns a copy that has the decoder ByteLevel if this decoder changes an added token, otherwise no decoder.
+        """Returns a copy with the decoder ByteLevel if this decoder changes an added token; otherwise, with no decoder.
 
-        A definition without `reads_added`, or with another decoder, is returned unchanged.
+        If `reads_added` is False, or if this definition has another decoder, the definition is returned unchanged.
 
         Args:
-            added: as for `changed_by_byte_level`.
+            added: the content of each added token, and whether it is normalized.
         """
         if not self.reads_added or self.decoder not in (None, (BYTE_LEVEL,)):
             return self

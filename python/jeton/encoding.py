@@ -1,7 +1,7 @@
 """Result of `Tokenizer.tokenize`: `Encoding`, tokens with spans.
 
-All ranges are half-open, with the unit in the name. `byte_span`s are ordered, disjoint, and tile the input if the
-tokenizer drops nothing.
+All ranges are half-open. A `byte_span` counts bytes, a `char_span` counts characters. `byte_span`s are ordered and
+disjoint; if the tokenizer drops nothing, they cover the whole input.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class Encoding(Sequence[Token]):
             has the range of the whole character, and a template may trim white space.
         text, pair_text: bytes of the text, and of the second text of a pair.
         special_tokens: id -> spelling, for all special tokens of the tokenizer.
-        first_tokens: one list for each text. It has, for each pretoken, the index of the pretoken's first token, where
-            only tokens of this text are counted; its last element is the number of tokens of this text.
+        first_tokens: one list of token indices for each text: the index of each pretoken's first token, then the number
+            of tokens of the text. An index counts only the tokens of the same text.
 
     Attributes are computed on first access, from the columns that `array` returns. Until then, the result of
     `Tokenizer.tokenize` holds only the text and its ids.

@@ -4,8 +4,9 @@ Each class also derives from a matching builtin, so generic code such as ``excep
 the given value, the expected value and the remedy; the details are attributes, too. All attributes are keyword-only
 and optional: the Rust binding and pickling construct an error from its message alone and set attributes afterwards.
 
-In a message, each option is enclosed in two `MARK`s, for example by `keyword`. ``str(error)`` shows the option as a
-keyword argument, without the marks; the command line shows its own option instead.
+In a message, each option is enclosed in two `MARK`s, which functions such as `keyword` insert. ``str(error)`` shows
+the option as a keyword argument, without the marks. The command line replaces the keyword argument by the command's
+option, such as ``--vocab-size``.
 
 Left out: missing or unreadable files, which raise plain `OSError`. This module imports no other module of Jeton.
 """
@@ -29,7 +30,7 @@ __all__ = [
     "UnsupportedFeatureError",
 ]
 
-MAX_SHOWN = 80  # characters of a value in a message
+MAX_SHOWN = 80  # in a message, a longer value is cut off after this many characters
 MARK = "\x1f\x1e"  # delimits options in a message; occurs in no `repr` and in no file name
 
 
@@ -38,7 +39,7 @@ def keyword(name: str, *value: object, most: int = MAX_SHOWN) -> str:
 
     Args:
         name: name of the argument, or an item of the argument: ``"sizes[1]"``.
-        value: value of the argument, if it is shown; at most one.
+        value: one value, which is shown after the name; or no value: then only the name is shown.
         most: longer values are cut off after this many characters.
 
     Examples:
@@ -59,9 +60,10 @@ def named(option: str) -> str:
 
 
 def call(code: str, command: str) -> str:
-    """Returns a Python call and the equivalent command, as a message shows them.
+    """Returns a Python call, followed by the equivalent command in parentheses, for use in a message.
 
-    The text is between two `MARK`s, so that the command line can show the command alone.
+    The returned text is enclosed in two `MARK`s. The command line finds the text by these marks, and shows only the
+    command.
 
     Examples:
         >>> print(ConfigError(f"{call('jeton.shards.merge', 'jeton shards merge')} writes it"))
@@ -112,7 +114,7 @@ class JetonError(Exception):
         self.args = (self.marked.replace(MARK, ""),)
 
     def rename(self, path: str, name: str) -> None:
-        """Replaces a path in the message by the name that the caller gave, such as the URL of a downloaded copy.
+        """Replaces a path in the message by a name, for example the path of a temporary copy by the original URL.
 
         Examples:
             >>> error = JetonError("/tmp/x/a.jtc: corrupt")
@@ -133,7 +135,8 @@ class ConfigError(JetonError, ValueError):
         stage: pipeline stage to which the option belongs: ``"normalizer"``, ``"pretokenizer"``, ``"model"``,
             ``"template"`` or ``"decoder"``.
         feature: name of the requested feature, if other libraries have it and Jeton does not.
-        position: character offset in the text, if one of its characters conflicts with the option.
+        position: if a character of the input text conflicts with the option, the offset of this character, in
+            characters.
 
     Examples:
         >>> ConfigError(f"{keyword('vocab_size', 100)} is below the 256 bytes of the alphabet").option
@@ -177,7 +180,7 @@ class FormatError(JetonError, ValueError):
 
 
 class UnsupportedFeatureError(FormatError):
-    """Valid file with a feature that Jeton does not support. The error names it, and no wrong ids are produced.
+    """Valid file with a feature that Jeton does not support. The error names the feature; no wrong ids are produced.
 
     Attributes:
         feature: name of the feature in the format.
@@ -215,7 +218,7 @@ class ShardError(JetonError, RuntimeError):
 
 
 class UnknownTokenError(JetonError, KeyError):
-    """Id outside the vocabulary or in a gap, or token that is not in the vocabulary.
+    """Id that is out of range or has no entry in the vocabulary, or token that is not in the vocabulary.
 
     Attributes:
         id: the id, if an id was given.
@@ -240,7 +243,7 @@ class UnknownTokenError(JetonError, KeyError):
 
 
 class SpecialTokenError(JetonError, ValueError):
-    """Special token that a text contains although it is not permitted, or that the tokenizer does not have.
+    """Special token that occurs in a text without permission, or string that is not a special token of the tokenizer.
 
     Attributes:
         token: spelling of the special token.
@@ -300,7 +303,7 @@ class ChatTemplateError(JetonError, ValueError):
 
 
 class DecodeError(JetonError, ValueError):
-    """Ids whose bytes are not UTF-8, decoded with ``invalid_utf8="strict"``.
+    """Ids whose decoded bytes are not UTF-8. This error is raised only for ``invalid_utf8="strict"``.
 
     Attributes:
         position: index of the first decoded byte that is not UTF-8.

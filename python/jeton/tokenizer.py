@@ -349,7 +349,8 @@ class Tokenizer:
             stride: number of ids that each piece of a truncated text repeats from the piece before it. It must be less
                 than the number of ids that a truncated text keeps, and at most `max_length` minus the number of ids
                 that the template adds to one text.
-            side: the end of the text that is removed, ``"right"`` or ``"left"`` (transformers' ``truncation_side``).
+            side: the side of the text from which ids are removed, ``"right"`` or ``"left"`` (transformers'
+                ``truncation_side``).
             overflow: True: the ids that truncation removes form further rows, each with the template, and the batch has
                 `overflow_to_sample_mapping`. If both texts of a pair are truncated, each combination of their pieces is
                 a row.
@@ -636,15 +637,15 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Returns the longest part of a text that has at most `max_tokens` tokens.
 
         Tokens are counted by encoding the result by itself. A longer part can have fewer tokens; the result is still
-        the longest part that fits. (Exception: if 1 KiB of the text has no position at which the text could be divided
-        without changing ids, as in base64, a part longer than the result can fit.)
+        the longest part that fits. (Exception: a text such as base64 can have more than 1 KiB in a row that cannot be
+        divided at any position without changing ids. For such a text, the result fits, but a longer part may fit, too.)
 
         Args:
             text: the text.
             max_tokens: n ≥ 0. Tokens of a template count only if it is applied.
             side: the end that is removed. ``"right"`` returns the longest prefix, ``"left"`` the longest suffix.
-                ``"middle"`` returns a prefix, the marker and a suffix: the suffix gets half of the tokens that the
-                marker leaves, rounded down; the prefix is the longest for which the whole result fits.
+                ``"middle"`` returns a prefix, the marker and a suffix. The suffix gets at most half of the tokens that
+                remain after the marker; the prefix is the longest with which the whole result fits.
             marker: replaces the removed middle; its tokens count toward `max_tokens`.
             at: the unit at whose boundaries the text is cut: ``"character"``, ``"grapheme"``, ``"word"`` or
                 ``"sentence"`` (Unicode Standard Annex #29). If not even one unit fits, the next smaller unit is used.
@@ -704,13 +705,17 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         Args:
             text: the text.
             max_tokens: n ≥ 1. Tokens of a template count only if it is applied.
-            overlap: each chunk begins with the longest suffix of the previous chunk that has at most this many tokens
-                (a shorter suffix if that would leave no tokens for new text).
-            at: as in `truncate`, but units are counted from the start of the chunk; or ``"paragraph"``: blank lines;
-                ``"markdown"``: headings by their level, then blocks (paragraphs, fences, tables, lists, …) by their
-                nesting; the boundary between a heading and the block below it counts only if this block fits into one
-                chunk; ``"code"``: lines of source code of any language, ranked by indentation, then by the number of
-                open brackets, then by whether a blank line precedes them.
+            overlap: each chunk begins with the longest suffix of the previous chunk that has at most this many tokens.
+                If this suffix would leave no tokens for new text, a shorter suffix is used.
+            at: chunks end at the boundaries of a unit or of a structure. The units are those of `truncate`
+                (``"word"``, …); unit boundaries are found as if the text began with the chunk. The structures are:
+
+                - ``"paragraph"``: blank lines;
+                - ``"markdown"``: headings, ranked by their level, then blocks (paragraphs, fences, tables, lists, …),
+                  ranked by their nesting. The boundary between a heading and the block below it counts only if this
+                  block fits into one chunk;
+                - ``"code"``: lines of source code of any language, ranked by indentation, then by the number of open
+                  brackets, then by whether a blank line precedes them.
             special: as `encode`.
             add_special_tokens: as `encode`.
             unknown: as `encode`.
@@ -963,15 +968,15 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Decodes ids and encodes the text again; returns the first difference from `ids` and its cause, or None.
 
         The text of ids is the result of `decode`, with the positions of special ids recorded. (The unknown token does
-        not count as special here.) Encoding matches special tokens only at these positions and applies no template, so
-        ordinary ids that spell a special token stay ordinary text. Text after a special token is encoded as the
-        continuation of a text, not as the start of one. Bytes that are not UTF-8 become U+FFFD in the text. If the
-        tokenizer puts a space before each text and decoding does not remove it, this space is not part of the text.
+        not count as special here.) Encoding applies no template. By default, it matches special tokens only at these
+        positions, so ordinary ids that spell a special token stay ordinary text. Text after a special token is encoded
+        as the continuation of a text, not as the start of one. Bytes that are not UTF-8 become U+FFFD in the text. If
+        the tokenizer puts a space before each text and decoding does not remove it, this space is not part of the text.
 
         Args:
             ids: as `decode`.
-            special: special tokens that a later encoding of the text will permit; ordinary ids must not spell them:
-                ``"none"`` (the default), ``"all"`` or another value as in `encode`.
+            special: special tokens that are also matched in the text of ordinary ids: ordinary ids that spell one of
+                these tokens are a difference. ``"none"`` (the default), ``"all"`` or another value as in `encode`.
 
         Raises:
             UnknownTokenError: as `decode`.
@@ -1065,7 +1070,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({255: b"\\xff"}, []).decode_bytes([255])
             b'\\xff'
         """
-        if type(ids) is list:  # no call of `_checked`, as in `decode`
+        if type(ids) is list:  # fast path: skips `_checked`, as in `decode`
             try:
                 return self._core.decode(ids, skip_special_tokens)
             except OverflowError:
@@ -1222,9 +1227,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     ) -> tuple[str, list[int]]:
         """Returns the text of ids, and the character offset at which each id begins.
 
-        The offset of an id is the length of the text of the ids before it, without an incomplete character at its end.
-        So an id that begins inside a character has the offset of that character. A space that a decoder puts between
-        two ids belongs to the second.
+        The offset of an id is the number of characters in the decoded text of all ids before it. An incomplete
+        character at the end of that text is not counted, so an id that begins inside a character has the offset of that
+        character. If a decoder puts a space between two ids, the space belongs to the second id.
 
         Args:
             ids: as `decode`.
@@ -1244,7 +1249,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         if invalid_utf8 not in ("replace", "strict", "ignore"):
             raise ConfigError(f'{keyword("invalid_utf8", invalid_utf8)} is not one of "replace", "strict", "ignore"')
-        if type(ids) is list:  # no call of `_checked`, as in `decode`
+        if type(ids) is list:  # fast path: skips `_checked`, as in `decode`
             try:
                 return self._core.decode_with_starts(ids, invalid_utf8, skip_special_tokens)
             except OverflowError:
@@ -1278,7 +1283,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Merges as (left id, right id, new id), ordered by rank.
 
         A rank file stores no merges. Its tokenizer has one merge for each token: the last merge that builds the token
-        from its bytes. Entries that merges cannot build are omitted.
+        from its bytes. A token that cannot be built by merging has no merge.
         """
         return tuple(self._core.merges())
 
@@ -1383,7 +1388,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return vocab_bytes(self, size)
 
     def id_to_token(self, id: int) -> str:
-        """Returns the spelling of an id in `tokenizer.json`, at byte level in GPT-2's byte alphabet (``"Ġthe"``).
+        """Returns the spelling that a `tokenizer.json` has for an id.
+
+        Ordinary tokens of a byte-level tokenizer are spelled in GPT-2's byte alphabet: ``b" the"`` becomes ``"Ġthe"``.
 
         Raises:
             UnknownTokenError: the id is not in the vocabulary.
@@ -1590,13 +1597,13 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         vocabulary: _core.Vocabulary | None = None,
         defaults: _Defaults | None = None,
     ) -> Self:
-        """Returns a tokenizer derived from this one. Every deriving method calls it, to keep attributes consistent.
+        """Returns a tokenizer derived from this one. Deriving methods call `_derived`, so attributes stay consistent.
 
         Args:
-            definition: new options; None: unchanged. If `vocabulary` is None, they can differ from the present options
-                only where this does not affect ids.
-            vocabulary: new entries, for which a new core is built; None: the core, and all data computed from it, are
-                shared.
+            definition: new options; None: unchanged. If `vocabulary` is None, the new options must give the same ids as
+                the present options, because the core is not built again.
+            vocabulary: new entries, for which a new core is built; None: the new tokenizer shares the core of this
+                tokenizer, and all data computed from the core.
             defaults: new defaults of `with_options`; None: unchanged.
         """
         made = object.__new__(type(self))
@@ -1643,7 +1650,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             format: one of these by name, whatever the suffix: ``"tokenizer.json"``, ``"folder"``, ``"tiktoken"``,
                 ``"sentencepiece"``, ``"tekken"``, ``"vocab.txt"``, ``"merges.txt"`` (a folder with vocab.json and
                 merges.txt), ``"gguf"``, ``"vocab"``.
-            accept_loss: features that you allow to be lost, by their names in the error that refuses them.
+            accept_loss: names of features that may be lost. If another feature would be lost, `save` raises an
+                `UnsupportedFeatureError` with the name of that feature.
             like: for GGUF, a file to copy: its tensors and its other metadata stay as they are, byte for byte. None: a
                 file without tensors.
 
@@ -1697,7 +1705,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._core.num_tokens
 
     def __bool__(self) -> bool:
-        return True  # even if the vocabulary is empty
+        return True  # without this method, a tokenizer with an empty vocabulary would be false
 
     def __contains__(self, token: object) -> bool:
         """Tests whether `token_to_id` finds a token, by its spelling (`str`) or its bytes."""
@@ -1755,7 +1763,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         return tokenizer_card(self)
 
-    if not TYPE_CHECKING:  # otherwise a type checker would permit the call
+    if not TYPE_CHECKING:  # a type checker must not see `__call__`, so that it rejects the call `tok(text)`
 
         def __call__(self, *args: object, **options: object) -> None:  # noqa: D102
             from .util.hints import called

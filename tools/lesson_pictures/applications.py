@@ -24,7 +24,10 @@ COLUMNS = 4096
 
 
 def compression(say: Say) -> Canvas:
-    """Draws the bytes per token of a paragraph in four languages, for the default tokenizer cut to several sizes."""
+    """Draws how the bytes per token grow with the vocabulary, for the same paragraph in four languages.
+
+    The smaller vocabularies have only the first merges of the default tokenizer.
+    """
     tok = jeton.default()
     special = len(tok.special_tokens)
     sizes = [256 << i for i in range(9)]
@@ -47,7 +50,10 @@ def compression(say: Say) -> Canvas:
 
 
 def chart(canvas: Canvas, say: Say, sizes: list[int], curves: dict[str, list[float]]) -> None:
-    """Draws curves over vocabulary sizes that double at each step, and the embedding's parameters under the axis."""
+    """Draws curves over the vocabulary size, which doubles at each step.
+
+    Under the axis are the vocabulary sizes and the numbers of embedding parameters.
+    """
     heading(canvas, 10, say("bytes per token, one paragraph", "每词元字节数（同一段文本）"))
     left, right, top, bottom = MARGIN + 24.0, WIDTH - 84.0, 44.0, 250.0
     highest = math.ceil(max(max(curve) for curve in curves.values()))

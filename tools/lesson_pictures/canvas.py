@@ -2,8 +2,8 @@
 
 Pages show the pictures with `<img>`, where the style of the page does not apply: each picture has its own background
 and follows `prefers-color-scheme`. Widths of labels are upper bounds for common fonts. A label that is wider than its
-box, leaves the picture or overlaps another one is an error, so that a change of Jeton's output cannot silently make a
-picture unreadable. Numbers have one decimal, so all machines write the same bytes.
+box, leaves the picture or overlaps another label is an error, so that a change of Jeton's output cannot silently make
+a picture unreadable. Numbers have one decimal, so all machines write the same bytes.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Canvas:
     def token(
         self, x: float, y: float, width: float, label: str, *, id: int | None = None, style: str = "", size: float = 15
     ) -> None:
-        """Draws a box, 26 pixels high, with a label in its middle, in the color of its id or in a style."""
+        """Draws a box, 26 pixels high, with a centered label. The color comes from `style` if given, else from `id`."""
         self.box(x + 1, y, width - 2, 26, style or ("plain" if id is None else "token"), id=id)
         self.text(x + width / 2, y + 18, label, size=size, anchor="middle", mono=True, limit=width - 4)
 

@@ -108,7 +108,7 @@ def best(say: Say) -> Canvas:
 
 
 def two_rules(say: Say) -> Canvas:
-    """Draws the first pair that each of the two rules merges, and how the longest match splits three words."""
+    """Draws the first merged pair for each rule (likelihood, frequency), and three words split by the longest match."""
     words = {word: split_word(word) for word in CORPUS}
     names = {"likelihood": say("likelihood", "似然"), "frequency": say("frequency", "频次")}
     pairs = {rule: best_pair(CORPUS, words, rule) for rule in RULES}

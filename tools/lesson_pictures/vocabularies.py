@@ -12,7 +12,7 @@ from jeton.reference.step24_errata import kind
 from .canvas import MARGIN, Canvas, Say
 from .rows import INNER, heading, label_of, span_row
 
-KINDS = {  # kind -> style of its boxes, English, Chinese
+KINDS = {  # kind of a byte -> (style of boxes, English label, Chinese label)
     "ASCII": ("bar", "a character of ASCII", "ASCII 字符"),
     "begins 2 bytes": ("minus", "begins a character", "字符的首字节"),
     "begins 3 bytes": ("minus", "", ""),
@@ -25,7 +25,8 @@ KINDS = {  # kind -> style of its boxes, English, Chinese
 def extended(say: Say) -> Canvas:
     """Draws the sizes of two vocabularies and of the vocabulary that results from merging them.
 
-    Below, draws the tokens of a text in a vocabulary with an added token, and in one with an added word.
+    Below, draws the tokens of one text twice: in a vocabulary with an added token, and in a vocabulary with an added
+    word.
     """
 
     def trained(text: str, size: int) -> jeton.Tokenizer:
@@ -65,7 +66,7 @@ def extended(say: Say) -> Canvas:
 
 
 def asked(say: Say) -> Canvas:
-    """Draws texts from the questions of step 23, as the small vocabulary of that step encodes them."""
+    """Draws the tokens of some texts from the questions of step 23, in the small vocabulary of step 23."""
     tok = jeton.train(
         [CORPUS], small().special["<|endoftext|>"], level="byte", pattern="gpt2", tie_break="first", progress=False
     )

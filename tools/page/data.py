@@ -1,6 +1,6 @@
 """Data for the worker of the page without a server.
 
-The data replaces the files, catalogs and Unicode tables of Python that a server would read.
+A server would read files, catalogs of translations, and Python's Unicode tables; the worker reads this data instead.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ PROPERTIES: dict[str, Callable[[str], bool]] = {
 
 
 def _steps(test: Callable[[str], bool]) -> Iterator[int]:
-    """Yields the starts and ends of the ranges of characters that pass a test, as differences from the number before.
+    """Yields the starts and ends of the ranges of characters that pass a test.
 
-    The first number is the difference from 0.
+    Each number is the difference from the previous start or end; the first number is the difference from 0.
     """
     before, last = False, 0
     for code in range(sys.maxunicode + 2):

@@ -1,9 +1,10 @@
 """Comparison of Jeton with a peer on batches of strings, with minimized differences.
 
-Each check counts the strings compared, different, refused by Jeton only and refused by the peer only. Refused strings
-are never counted as equal. The first message of a refusal is recorded, and so are the first differences of a check,
-with minimized strings. Checks of single texts (offsets, tiling, decoding) take about ten times as long as ids, so they
-are limited to the first `DEEP` generated strings.
+Each check counts four kinds of strings: strings that were compared, strings with different results, strings refused
+only by Jeton, and strings refused only by the peer. Refused strings are never counted as equal. Each check also records
+its first messages of refusals, and its first differences with minimized strings. Checks of single texts (offsets,
+tiling, decoding) take about ten times as long as checks of ids, so they are limited to the first `DEEP` generated
+strings.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Tally:
         return asdict(self)
 
     def count(self, ours: object, theirs: object, equal: bool, example: Callable[[], Difference]) -> None:
-        """Adds one string to the count that fits its two results. Each result can be a `Refusal`."""
+        """Counts one string, given Jeton's result and the peer's result. Each result can be a `Refusal`."""
         match ours, theirs:
             case Refusal(), Refusal():
                 self.both += 1
@@ -122,8 +123,8 @@ def tried(call: Callable[[], _T]) -> _T | Refusal:
 def compare_ids(tok: jeton.Tokenizer, peers: Sequence[Peer], texts: Iterable[str]) -> list[Tally]:
     """Compares the ids of all texts, in every mode of every peer.
 
-    The first peer is the vocabulary's own library. If another peer differs from Jeton, and Jeton agrees with the first,
-    the string is counted in `alone`, because the other peer differs from the library whose vocabulary it uses.
+    The first peer is the vocabulary's original library. If the ids of another peer differ from Jeton's ids, and Jeton's
+    ids equal those of the original library, the string is counted in `Tally.alone` and not as a difference of Jeton.
     """
     pairs = [(peer, mode) for peer in peers for mode in peer.modes]
     tallies = [Tally("ids", peer.library, mode.name) for peer, mode in pairs]
@@ -210,7 +211,7 @@ def _smallest(tok: jeton.Tokenizer, mode: Mode, text: str) -> Difference:
 
 
 def shrink(text: str, differs: Callable[[str], bool]) -> str:
-    """Removes parts of a text while the results for the rest still differ, with at most `SHRINK_CALLS` tries."""
+    """Shortens a text as long as `differs` stays true for it; calls `differs` at most `SHRINK_CALLS` times."""
     calls, size = 0, max(len(text) // 2, 1)
     while True:
         at = 0

@@ -1,10 +1,10 @@
 """Comparison of folders with a SentencePiece `.model` between the installed `transformers` and Jeton.
 
-The grid of folders is class × ``legacy`` × ``add_prefix_space`` × flags of added tokens; there are also folders whose
-keys are missing or null. For each folder, `AutoTokenizer` and ``jeton.load(folder, transformers=MAJOR)`` must give the
-same ids, with and without the template, and the same decoded text, with and without special tokens. The ids of
-``jeton.load(folder)`` must be those of the slow or of the fast class of transformers 4, and its decoded text must be
-that of the fast class.
+The grid of folders is class × ``legacy`` × ``add_prefix_space`` × flags of added tokens; keys of the configuration can
+also be missing or null. For each folder, `AutoTokenizer` and ``jeton.load(folder, transformers=MAJOR)`` must give the
+same ids, with and without the template, and the same decoded text, with and without special tokens. The ids from
+``jeton.load(folder)`` must equal the ids from the slow or the fast class of transformers 4. The decoded text must equal
+the text from the fast class.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def default_differences(slow: Any, fast: Any, tok: jeton.Tokenizer, given: list[
         # The slow T5 does not add eos to a text that ends in eos.
         if row not in expected and row[:-1] != expected[0]:
             lines.append(f"default ids: {text!r:.80}: {expected!s:.200} -> {row!s:.100}")
-    turns = type(slow).__name__ == "GemmaTokenizer"  # its turn tokens are special tokens only for the fast class
+    turns = type(slow).__name__ == "GemmaTokenizer"  # Gemma's turn tokens are special tokens only for the fast class
     for skip in (False,) if turns else (False, True):
         read = fast.batch_decode(rows, skip_special_tokens=skip)
         decoded = tok.decode_batch(rows, skip_special_tokens=skip)
@@ -206,11 +206,12 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
         return "refused", [str(error).replace(str(folder), "…")]
     theirs = transformers.AutoTokenizer.from_pretrained(folder)
     lines = differences(theirs, tok, given)
-    # In the cases of `is_odd`, the default is known to differ. If the configuration gives the roles of `<pad>` and
-    # `<mask>` to other tokens, the default keeps these two in addition. The slow T5 numbers additional special tokens
-    # before `<extra_id_0>`. In CamemBERT, additional special tokens replace those of the class. (docs/files.md lists
-    # both.) The slow and the fast class of CamemBERT also differ in how they treat a special token that takes white
-    # space from normalized text.
+    # In the cases of `is_odd`, the default (``jeton.load(folder)``) is known to differ from transformers 4:
+    # - If the configuration gives the roles of `<pad>` and `<mask>` to other tokens, the default has these tokens, but
+    #   also `<pad>` and `<mask>`.
+    # - The slow class of T5 numbers additional special tokens before `<extra_id_0>` (docs/files.md).
+    # - In CamemBERT, additional special tokens replace the special tokens of the class (docs/files.md).
+    # - If a special token takes white space from normalized text, the two classes of CamemBERT (slow, fast) differ.
     added = [*config.get("added_tokens_decoder", {}).values()]
     is_odd = (
         "cls_token" in config
@@ -230,8 +231,8 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
 def golden(work: Path) -> dict[str, Any]:
     """Returns the results of `transformers` for some folders of trained models, for tests that run without it.
 
-    ``models`` has the models in base64. Each of ``folders`` has the class, the configuration and, for each of
-    ``texts``, the ids with the template and the decoded text without and with ``skip_special_tokens``.
+    ``models`` has the models in base64. Each of ``folders`` has the class, the configuration, and the results for all
+    of ``texts``: the ids (template included), and two decoded texts, without and with ``skip_special_tokens``.
     """
     import base64
 

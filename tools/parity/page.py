@@ -1,7 +1,8 @@
 """Rendering of docs/parity.md from the tallies of a run.
 
-A cell is the number of strings compared, and in bold the number of differences. A list after the tables has one line
-for each comparison in which strings were refused, with the message of the first refusal.
+A table cell contains the number of compared strings. If results differ, the number of differences comes first, in bold.
+Lists after the tables: refused files, identical files, refused strings and differences. For each comparison, the list
+of refused strings has only the message of the first refusal, and the list of differences has only the first difference.
 """
 
 from __future__ import annotations
@@ -68,8 +69,8 @@ def render(facts: JSON, vocabularies: Sequence[JSON]) -> str:
     """Renders the page.
 
     Args:
-        facts: date, commit, engine, versions, generated, deep, seed, missing.
-        vocabularies: name, same_as, error, peer_errors, results (corpus -> tallies).
+        facts: mapping with the keys date, commit, engine, versions, generated, deep, seed.
+        vocabularies: mappings with the keys name, same_as, error, peer_errors, results (corpus -> tallies).
     """
     compared = [vocab for vocab in vocabularies if not vocab["error"] and not vocab["same_as"] and vocab["results"]]
     tallies = [tally for vocab in compared for result in vocab["results"].values() for tally in result]

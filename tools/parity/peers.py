@@ -216,7 +216,7 @@ def _of(peer: Any, modes: Sequence[bool] = (False, True)) -> Peer:
 
 
 def hugging_face(path: Path) -> Peer:
-    """Returns `tokenizers` with a tokenizer.json, with padding and truncation disabled."""
+    """Loads a tokenizer.json in the library `tokenizers`, and disables padding and truncation."""
     from tokenizers import Tokenizer
 
     peer = Tokenizer.from_file(str(path))

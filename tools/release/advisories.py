@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Looks up advisories for the packages of this environment: ``python tools/release/advisories.py``.
 
-PyPI lists the advisories of a release in its JSON (those of the Python Packaging Advisory Database, which `pip-audit`
-also reads). The exit code is 1 if there is an advisory, or if PyPI does not answer for a package. If an index has the
-JSON of the newest release only, older releases cannot be checked. For crates, use `cargo deny check advisories`.
+PyPI lists the advisories of a release in the JSON of the release. The advisories come from the Python Packaging
+Advisory Database, which `pip-audit` also reads. The exit code is 1 if there is an advisory, or if PyPI does not answer
+for a package. If an index has the JSON of the newest release only, older releases cannot be checked. For crates, use
+`cargo deny check advisories`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def check(index: str, name: str, version: str) -> Iterator[str]:
 
 
 def get(address: str) -> dict[str, Any] | None:
-    """Returns the JSON at an address; None if there is none."""
+    """Returns the JSON at an address; None if the address does not exist (404)."""
     try:
         with urllib.request.urlopen(address, timeout=60) as answer:  # noqa: S310 - the address of an index
             content: dict[str, Any] = json.load(answer)

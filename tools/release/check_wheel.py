@@ -22,9 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MAX_BYTES = 12 * 1024 * 1024
 LICENSES = ("LICENSE", "NOTICE", "THIRD_PARTY_LICENSES.txt")
 LIBRARY = re.compile(r"jeton/_core(\.abi3|\.cp\d+t?-[\w-]+|\.cpython-\d+t?-[\w-]+)?\.(so|pyd)")
-# Absolute paths of sources and home folders. The regex requires a name after a prefix such as `/home/`: the binary
-# contains the prefixes alone, because `jeton audit` searches for them. `/rustc/<hash>` is allowed, since the standard
-# library's binaries contain it.
+# Absolute paths of sources and home folders. The regex requires a name after a prefix such as `/home/`. A prefix with
+# no name after it is allowed: it is a string constant of `jeton audit`, which searches for such prefixes.
+# `/rustc/<hash>` is allowed too, since the standard library's binaries contain it.
 MACHINE_PATHS = re.compile(rb"(?:/home/|/root/|/Users/|/tmp/|/runner/|[A-Z]:\\(?:Users|a)\\)\w[\w./\\-]{2,60}")
 
 
@@ -71,7 +71,10 @@ def check(wheel: Path) -> Iterator[str]:
 
 
 def machine_paths(name: str, content: bytes) -> Iterator[str]:
-    """Yields a finding for paths of this machine; in the extension and the metadata, for paths of any machine."""
+    """Yields a finding if a file contains paths of this machine.
+
+    The extension and the metadata are also searched for paths of other machines.
+    """
     found = {path for path in (os.fsencode(ROOT), os.fsencode(Path.cwd())) if path in content}
     if LIBRARY.fullmatch(name) or ".dist-info/" in name:
         found |= {match[0] for match in MACHINE_PATHS.finditer(content)}
@@ -132,7 +135,10 @@ def audit(wheel: Path) -> Iterator[str]:
 
 
 def granted_tag(report: str) -> str | None:
-    """Returns the platform tag that auditwheel grants. Its report also quotes the tags of the wheel's file name."""
+    """Returns the platform tag that auditwheel grants.
+
+    The regex is specific, because auditwheel's report also quotes the tags in the wheel's file name.
+    """
     found = re.search(r'following\s+platform\s+tag:\s+"([^"]+)"', report)
     return found[1] if found else None
 

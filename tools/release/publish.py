@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Signs and uploads the distributions of a release; the workflow `release` runs it when a tag is pushed.
 
-``--check-only`` checks that `dist/` has one wheel for each platform and the source distribution, all of the version
-that the tag names. Without this option, each file is signed (Sigstore, with the identity of the workflow) and uploaded
-with its attestation by trusted publishing. This works only on GitHub Actions, because no token is used.
+``--check-only`` checks that `dist/` has the source distribution and one wheel for each platform, and that the version
+of each file is the version in the tag. Without this option, each file is signed (Sigstore, with the identity of the
+workflow) and uploaded with its attestation by trusted publishing. This works only on GitHub Actions, because no token
+is used.
 """
 
 from __future__ import annotations

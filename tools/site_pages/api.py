@@ -20,7 +20,7 @@ from jeton import _core
 from .examples import fenced_examples
 from .public import ApiPage, PublicName
 
-# Kind of a docstring section that lists items -> title of the section on the page.
+# Sections of a docstring that are lists of items: kind of the section -> title of the section on the page.
 ITEM_SECTIONS = {"parameters": "Arguments", "attributes": "Attributes", "returns": "Returns", "yields": "Yields"}
 RAISED = {"raises": "Raises", "warns": "Warns"}
 CODE = re.compile(r"(?<![`\[])`([A-Za-z_][\w.]*)(\(\))?`(?!`)")
@@ -37,12 +37,12 @@ class Reference:
         self._root = griffe.load("jeton", search_paths=[sources], resolve_aliases=True, docstring_parser="google")
         self._document_core(pages)
         self.pages = pages
-        # A short name can be on several pages. A page links to its own entry; other pages link to the first one in the
-        # navigation.
+        # Several pages can have an entry with the same short name. On these pages, the name is a link to the entry of
+        # the same page. On all other pages, the name is a link to the first of these entries in the navigation.
         self.anchors = {slug: dict(self._anchors(slug)) for slug in (page.slug for page in pages)}
 
     def _document_core(self, pages: list[ApiPage]) -> None:
-        """Adds docstrings from Rust to the core's public classes and members where the stub has none."""
+        """Adds docstrings from Rust to public classes and members of the core that have no docstring in the stub."""
         for public in (public for page in pages for public in page.names if public.path.startswith("jeton._core.")):
             found = self.resolve(public)
             runtime = getattr(_core, found.name)
@@ -51,7 +51,7 @@ class Reference:
                 one.docstring = one.docstring or (griffe.Docstring(text, parent=one) if text else None)
 
     def _anchors(self, slug: str) -> Iterator[tuple[str, str]]:
-        """Yields (name, address) for each name that is a link when it occurs in a docstring of the page `slug`.
+        """Yields (name, address) for each name that becomes a link in the docstrings of the page `slug`.
 
         If a name is yielded several times, the caller uses the last address.
         """
@@ -147,7 +147,10 @@ class Reference:
 
 
 def members(found: Any) -> list[Any]:
-    """Returns a class's public members with a docstring, in source order, then those inherited from our classes."""
+    """Returns the public members of a class that have a docstring.
+
+    The members that the class defines come first, in source order. Members inherited from our classes follow.
+    """
     own = [found.members[name] for name in found.members]
     inherited = [member for name, member in found.inherited_members.items() if name not in found.members]
     resolved = [member.final_target if member.is_alias else member for member in [*own, *inherited]]
@@ -178,7 +181,10 @@ def signatures(found: Any, name: str) -> list[str]:
 
 
 def record_parameters(found: Any) -> list[Any]:
-    """Returns the parameters of a class made by `jeton.util.record.record`, since griffe supports only dataclasses."""
+    """Returns the parameters of a class made by `jeton.util.record.record`.
+
+    griffe finds the parameters of dataclasses, but not of these classes.
+    """
     if "jeton.util.record.record" not in [decorator.callable_path for decorator in found.decorators]:
         return []
     fields = [one for one in found.attributes.values() if one.annotation and "ClassVar" not in str(one.annotation)]
@@ -224,7 +230,7 @@ def call(name: str, parameters: list[Any], returns: Any) -> str:
 
 
 def last_positional_only(parameters: list[Any]) -> Any:
-    """Returns the last positional-only parameter, which ``/`` follows; there must be at least one."""
+    """Returns the last positional-only parameter; there must be one. A signature has ``/`` after this parameter."""
     return [p for p in parameters if p.kind and p.kind.value == "positional-only"][-1]
 
 

@@ -49,7 +49,7 @@ class Site:
         return {path: Page(path) for path in sorted(self.folder.rglob("*.html"))}
 
     def findings(self) -> Iterator[str]:
-        """Yields broken links and requests to other hosts, as ``file: link: reason``."""
+        """Yields all requests to other hosts and all broken links, as ``file: link: reason``."""
         for style in sorted(self.folder.rglob("*.css")):
             for link in STYLE_URL.findall(style.read_text(encoding="utf-8")):
                 yield f"{style.relative_to(self.folder)}: {link}: is loaded from another host"
@@ -66,7 +66,7 @@ class Site:
                     yield f"{name}: {link}: {reason}"
 
     def broken(self, path: Path, link: str) -> str | None:
-        """Returns the reason why a link is broken; None if it is not broken or leads to another host."""
+        """Returns the reason why a link is broken, or None if the link works. Links to other hosts are not checked."""
         parts = urlsplit(link)
         if parts.scheme or parts.netloc:
             return None

@@ -41,7 +41,7 @@ def describe(command: click.Command, parent: click.Context, name: str, level: in
 
 
 def option_item(option: click.Parameter, context: click.Context) -> str | None:
-    """Returns an option as an item of a list, which fits narrow screens better than a table; None if it is hidden."""
+    """Returns an option as a list item (a table would fit narrow screens worse); None if the option is hidden."""
     record = option.get_help_record(context)
     if record is None:
         return None
@@ -62,7 +62,7 @@ def description(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Returns Markdown for code in which lines can break after a vertical bar."""
+    """Formats a text as code in Markdown. A line can break after each vertical bar of the text."""
     return f"<code>{html.escape(text, quote=False)}</code>".replace("|", "&#124;<wbr>")
 
 

@@ -137,9 +137,10 @@ def page(step: Path, language: str, entry: contents.Lesson, drawing: str, steps:
 
 
 def with_playground(text: str, language: str) -> str:
-    """Embeds the playground below each of its addresses, as a frame in a closed `details` element.
+    """Adds a frame with the playground below each address of the playground in a page.
 
-    The page in the frame is made by `tools/build_page.py`. It is loaded when the reader opens the element.
+    The frame is inside a closed `details` element. The page in the frame is made by `tools/build_page.py` and is loaded
+    when the reader opens the element.
     """
     label = WORDS[language]["try"]
 
@@ -289,5 +290,5 @@ def introduction(folder: Path, language: str) -> str:
 
 
 def without_table(text: str) -> str:
-    """Returns the overview without its table of lessons, because the page has links to them."""
+    """Removes the table of lessons from the overview; the first page has links to all lessons instead."""
     return re.sub(r":\n\n(?: {4}.*\n)+", ".\n", text).strip()

@@ -1,7 +1,7 @@
 """Notebooks of the lessons: code and prose of a lesson as cells, and its examples as cells with their output.
 
-The examples run here, in plain Python, and their results must be those of the lesson. A notebook needs the installed
-package, from which it imports what earlier lessons define. Its format is nbformat 4.5, which is JSON.
+The examples are run here, in plain Python, and must give the results that the lesson states. A notebook imports the
+definitions of earlier lessons from the installed package. The format of a notebook is nbformat 4.5, which is JSON.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def alone(source: str, tree: ast.Module) -> str:
 
 
 def parts(text: str) -> Iterator[Part]:
-    """Yields prose and examples, in order. Prompts in blocks of code within prose are examples, too."""
+    """Yields prose and doctest examples, in order. A doctest prompt inside of a code block starts an example, too."""
     prose = ""
     for found in doctest.DocTestParser().parse(text):
         if isinstance(found, str):

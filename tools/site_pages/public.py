@@ -1,7 +1,7 @@
-"""Public names: those of ``jeton``, of its public modules, of the drop-ins, and of the integration of transformers.
+"""Public names of ``jeton``, of its public modules, and of modules for other libraries (drop-ins and integrations).
 
-`api_pages` distributes them over the pages of the reference. A module with public names that has no title here is an
-error, so that each new public module gets a place.
+`api_pages` distributes the names over the pages of the reference. Each module with public names must have a title in
+`TITLES`. A missing title is an error, so that no new public module is forgotten.
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
-//! Text with its alignment to the input. The stages before the model split it into chunks and rewrite it.
+//! Text with its alignment to the input. The stages before the model split the text into chunks and rewrite it.
 //!
 //! Each stage before the model rewrites chunks (normalizers) or splits them (matching of added tokens, pre-tokenizers).
 //! All stages work on one [`AlignedText`], in order, and are independent of each other.
 //!
 //! Invariant: chunks are ascending, disjoint and not empty. With tracing, each byte of the text has two ranges of the
 //! input. The *source* of a byte is the input text that the byte replaces: sources are ascending and cover all text
-//! that is not removed. The *origin* of a byte is the range that Hugging Face reports. It leaves out the second of two
-//! composed characters, and all but the last of the characters that a `Replace` matches.
+//! that is not removed. The *origin* of a byte is the range that Hugging Face reports. Of two composed characters, the
+//! origin covers only the first. Of the characters that are matched by a `Replace`, the origin covers only the last.
 //!
-//! Cost: one pass over the text for each stage. Tracing takes eight bytes for each byte, and eight more once the
-//! source and the origin of some byte differ. If there are many chunks, they go through the remaining stages in batches
-//! ([`AlignedText::batches`]) that fit the CPU caches, so a stage must process each chunk independently of the others.
-//! The output of a stage has a maximum size, which depends on the size of the input ([`most_bytes`]). Without this
-//! limit, each of the many components that a file can list could double the text.
+//! Cost: one pass over the text for each stage. Tracing takes eight bytes of memory for each byte of the text, and
+//! eight more as soon as the source and the origin of some byte differ. If there are many chunks, they go through the
+//! remaining stages in batches ([`AlignedText::batches`]) that fit the CPU caches, so a stage must process each chunk
+//! independently of the others. The output of a stage has a maximum size, which depends on the size of the input
+//! ([`most_bytes`]). The limit is needed because a tokenizer file can list many components, and each of them could
+//! double the text.
 //! Source: the alignment rules, which determine offsets, are from huggingface/tokenizers, tokenizer/normalizer.rs
 //! (`transform_range`).
 
@@ -37,15 +38,15 @@ pub struct InputRange {
 /// Range of the text that the remaining stages process independently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
-    /// Offset of the first byte in the text.
+    /// Start of the chunk, as a byte offset in the text.
     pub start: u32,
-    /// Offset after the last byte in the text.
+    /// End of the chunk (exclusive), as a byte offset in the text.
     pub end: u32,
     /// Origin of the chunk; only with tracing.
     pub origin: InputRange,
     /// Source of the chunk; only with tracing.
     pub source: InputRange,
-    /// Id of the added token, if the chunk is one. Later stages skip such chunks.
+    /// Id of the added token, if the chunk is an added token. Later stages skip added tokens.
     pub id: Option<u32>,
 }
 
@@ -66,8 +67,8 @@ pub struct ChunkSink<'d> {
 }
 
 impl ChunkSink<'_> {
-    /// Appends a part: a byte range of the chunk's text, and the id of the added token if the part is one. Parts must
-    /// be in order. Empty parts are ignored.
+    /// Appends a part of the chunk, given as a byte range of the chunk's text. If the part is an added token, `id` is
+    /// the id of this token. Parts must be in order. Empty parts are ignored.
     #[inline]
     pub fn push(&mut self, start: usize, end: usize, id: Option<u32>) {
         if start < end {
@@ -132,8 +133,8 @@ impl AlignedText {
         Ok(Self { text, origins, sources: None, chunks, before: 0, most })
     }
 
-    /// Sets the limit on the output of each stage, in bytes. A text that is already normalized needs this call, because
-    /// the limit depends on the length of the text before normalization.
+    /// Sets the limit on the output of each stage, in bytes. The limit must depend on the length of the text before
+    /// normalization. Therefore, this call is needed if the [`AlignedText`] was created from a normalized text.
     pub fn set_limit(&mut self, bytes: usize) {
         self.most = bytes.min(u32::MAX as usize);
     }
@@ -163,7 +164,8 @@ impl AlignedText {
         self.sources.as_deref().unwrap_or(self.origins())
     }
 
-    /// Returns true if the sources have their own list. The list is created once a byte's source and origin differ.
+    /// Returns true if the sources are stored in a separate list. This list is created as soon as the source and the
+    /// origin of some byte differ; before that, the list of origins is used for the sources, too.
     pub fn has_sources(&self) -> bool {
         self.sources.is_some()
     }
@@ -330,8 +332,8 @@ impl TraceWriter<'_> {
             .unwrap_or_else(|| InputRange { start: here(), end: here() })
     }
 
-    /// Returns the range of an inserted character: the range of the previous byte, or an empty range at the start of
-    /// the chunk.
+    /// Returns the range of a character that is inserted before byte `at`: the range of the previous byte. If there is
+    /// no previous byte (`at` is 0), returns the empty range at the start of the chunk.
     fn inserted(old: &[InputRange], at: usize, from: InputRange) -> InputRange {
         match at {
             0 => InputRange { start: from.start, end: from.start },
@@ -354,7 +356,8 @@ impl TraceWriter<'_> {
     }
 }
 
-/// Writer for the replacement of a chunk, with its alignment. It consumes the old text from start to end.
+/// Writer for the new text of a chunk and the alignment of this new text. The writer consumes the chunk's old text from
+/// start to end.
 #[derive(Debug)]
 pub struct AlignedWriter<'d> {
     old: &'d str,
@@ -412,8 +415,8 @@ impl AlignedWriter<'_> {
         &self.old[self.at..]
     }
 
-    /// Checks the output limit, as is done after each chunk. A stage that can replace a character by more text than
-    /// Unicode mappings do must also check the limit within a chunk.
+    /// Checks the limit on the output. [`AlignedText::rewrite`] does this after each chunk, which suffices for Unicode
+    /// mappings. If a stage can replace a character by longer text, the stage must also check the limit within a chunk.
     ///
     /// # Errors
     /// [`Error::text`] for text over the limit; [`Error::memory`] if an allocation for the output failed.
@@ -434,7 +437,8 @@ impl AlignedWriter<'_> {
     ///
     /// If `change` > 0, the character is inserted and gets the ranges of the previous byte. If `change` is 0, it
     /// replaces the next old character. If `change` is −n, it replaces the next old character and the n characters
-    /// after that. The source of the new character then covers all old characters, its origin only the first one.
+    /// after that. In this last case, the source of the new character covers all replaced characters, but the origin of
+    /// the new character covers only the first of them.
     pub fn put(&mut self, c: char, change: isize) {
         self.put_before_removed(c, change, 0);
     }
@@ -468,8 +472,8 @@ impl AlignedWriter<'_> {
         self.at += chars_len(&self.old[self.at..], consumed);
     }
 
-    /// Removes the next `chars` old characters. Hugging Face's alignment does not count such characters, so each
-    /// character after them gets the origin of an earlier character.
+    /// Removes the next `chars` characters of the old text. As in Hugging Face's library, the position for origins does
+    /// not move past the removed characters. Therefore, each later character gets the origin of an earlier character.
     pub fn remove_uncounted(&mut self, chars: usize) {
         self.begin();
         if let Some(trace) = &mut self.trace {
@@ -489,7 +493,8 @@ impl AlignedWriter<'_> {
         self.at = end;
     }
 
-    /// Copies the next `bytes` bytes in lower case, each aligned with itself. All of them must be ASCII.
+    /// Copies the next `bytes` bytes of the old text, which must all be ASCII, in lower case. Each copy is aligned with
+    /// its original.
     pub fn copy_ascii_lowercase(&mut self, bytes: usize) {
         let is_upper = |&byte: &u8| byte.is_ascii_uppercase();
         let changes =
@@ -527,8 +532,8 @@ impl AlignedWriter<'_> {
         self.at += bytes;
     }
 
-    /// Replaces the next `bytes` bytes of the old text by `new`, with the origin of the last replaced byte. `bytes`
-    /// must not be 0.
+    /// Replaces the next `bytes` bytes of the old text by `new`. Each new byte gets the origin of the last replaced
+    /// byte. `bytes` must not be 0.
     pub fn replace_match(&mut self, bytes: usize, new: &str) {
         let writes = self.begin();
         self.at += bytes;

@@ -14,8 +14,8 @@ pub enum ErrorKind {
     Config {
         /// Says which value was given, which was expected, and what to do.
         message: String,
-        /// The invalid option with its value, such as `vocab_size=100`, if the message begins with them; otherwise
-        /// None.
+        /// The invalid option with its value, such as `vocab_size=100`. None if the message does not begin with the
+        /// option and the value.
         option: Option<String>,
         /// Pipeline stage of the option: "normalizer", "pretokenizer", "model", "template", "decoder".
         stage: Option<&'static str>,
@@ -140,7 +140,7 @@ impl Error {
     }
 
     /// Creates an error for the value of an option. The message begins with the name and the value, and continues
-    /// with `message`: "has no room for 300 characters".
+    /// with `message` (for example "has no room for 300 characters").
     pub fn option(name: &str, value: impl std::fmt::Display, message: &str) -> Self {
         let option = format!("{name}={value}");
         let message = clipped(format!("{option} {message}"));

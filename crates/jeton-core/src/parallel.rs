@@ -27,9 +27,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pretokenize::{Pretokenizer, Span};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Number of pretokens between the arbitrary position at which the pretokenizer starts and the split that it guesses.
-/// Its boundaries usually synchronize with those of the text within three pretokens; with 32, no guess was wrong on
-/// Chinese, code and mixed text.
+/// To guess a split, the pretokenizer starts at an arbitrary position and skips this number of pretokens. The
+/// boundaries that it finds usually agree with the true boundaries after at most three pretokens; with 32, no guess was
+/// wrong on Chinese, code and mixed text.
 const SYNC_PRETOKENS: usize = 32;
 
 /// Interval of cancellation checks while the calling thread waits for other threads.
@@ -138,8 +138,8 @@ pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize)
         }
         let Some(text) = texts.get(index) else { break };
         let mut place = BatchPosition { text: index, byte: 0 };
-        // With other pretokenizers, a text is not split, because a split could change the position at which the step
-        // budget of the text is exhausted.
+        // A text is split only if the pretokenizer is divisible. Otherwise, the boundaries can depend on earlier text,
+        // or a split could change the position at which the matcher exhausts its step budget for the text.
         if pretokenizer.is_divisible() {
             place = match boundary_near(text, target - before, pretokenizer)? {
                 Some(byte) => BatchPosition { text: index, byte },

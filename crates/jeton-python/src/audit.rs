@@ -18,8 +18,9 @@ pub struct Reachability(audit::Reachability);
 
 #[pymethods]
 impl Reachability {
-    /// For each entry, searches for a text that produces the entry, or for a proof that no text does. `budget`: maximum
-    /// number of texts that are tried after the most likely texts.
+    /// For each entry, searches for a text that produces the entry, or for a proof that no text does. The most
+    /// likely texts are always tried. `budget`: maximum number of further texts, for all entries together; a long text
+    /// counts as several.
     #[new]
     fn new(py: Python<'_>, tok: &Tokenizer, budget: usize) -> PyResult<Self> {
         let work = |keep_going: KeepGoing<'_>| audit::reachability(&tok.0, budget, keep_going);

@@ -1,5 +1,6 @@
-//! Completions of truncated text: takes from each encoded text the first ids that cover a number of bytes, and returns
-//! the distinct sequences of ids.
+//! Completions of a truncated text. The caller encodes many continuations of the text. From each encoded continuation,
+//! this module takes the first ids, up to the id that completes a given number of bytes. It returns the distinct
+//! sequences of ids.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
@@ -21,8 +22,9 @@ impl Rows {
         self.ends.push(self.ids.len());
     }
 
-    /// Returns the distinct rows that have several ids, sorted by length; rows of the same length are sorted by their
-    /// ids. Adds the id of each row of one id to `singles`, which is then sorted, without duplicates.
+    /// Returns the distinct rows, sorted by length; rows of the same length are sorted by their ids. A row that has
+    /// only one id is not returned; instead, this id is added to `singles`. At the end, `singles` is sorted and
+    /// has no duplicates.
     fn distinct(&self, singles: &mut Vec<u32>) -> Vec<&[u32]> {
         let mut start = 0;
         let mut rows: Vec<&[u32]> = Vec::new();
@@ -41,12 +43,16 @@ impl Rows {
     }
 }
 
-/// Returns the distinct rows of ids as lists, sorted by length; rows of the same length are sorted by their ids. Each
-/// text has a row with its first ids, up to the id that completes `num_bytes` bytes. Each id of `singles` has a row of
-/// its own. `more`, if given, is one more row.
+/// Returns the distinct rows of ids as lists, sorted by length; rows of the same length are sorted by their ids.
+/// The function builds these rows:
 ///
-/// `batches`: results of `encode_batch`. `widths`: id → number of bytes, little-endian i64. `translate`: callback
-/// that gets the ids of all rows of texts and returns the ids to use instead.
+/// - for each text: the first ids of the text, up to the id that completes `num_bytes` bytes;
+/// - for each id of `singles`: a row with only this id;
+/// - `more`, if given.
+///
+/// `batches`: the encoded texts, as results of `encode_batch`. `widths`: the number of bytes of each id, as a
+/// little-endian i64. `translate`: callback that receives the ids of the texts' rows, and returns the ids that replace
+/// them.
 #[pyfunction]
 pub fn covering_rows<'py>(
     py: Python<'py>,

@@ -158,7 +158,7 @@ impl Counter {
         })
     }
 
-    /// Returns the memory of the counts in bytes, and the position in the corpus after the counted documents.
+    /// Returns the memory of the counts in bytes, and the position in the corpus at which the counted documents end.
     fn memory(&self) -> PyResult<(usize, u64)> {
         self.look(|counter| (counter.memory(), counter.end()))
     }
@@ -174,9 +174,9 @@ impl Counter {
         Ok(())
     }
 
-    /// Merges the counts with those of the files `runs`, and drops pretokens with a count below `min_count`. Returns
-    /// the counts and the totals of dropped pretokens. The counts spill to files if they exceed `memory`. The counter
-    /// is empty afterwards.
+    /// Merges the counts with the counts in the files `runs`, and drops pretokens with a count below `min_count`.
+    /// Returns the merged counts, and the totals of the dropped pretokens. If the merged counts exceed `memory`, they
+    /// spill to files. The counter cannot be used afterwards.
     #[pyo3(signature = (runs, min_count, memory = None))]
     fn finish(
         &self,

@@ -1,5 +1,5 @@
-//! Decoders and templates without a tokenizer, for tests that compare them with other libraries. `Tokenizer` uses them
-//! inside the core.
+//! Functions that run a decoder or a template without a tokenizer, for tests that compare the results with other
+//! libraries. `Tokenizer` does not need these functions, because it runs decoders and templates inside the core.
 
 use jeton_core::decode::Decoder;
 use jeton_core::postprocess::{self, Template};

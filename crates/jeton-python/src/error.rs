@@ -18,8 +18,8 @@ pyo3::import_exception!(jeton.errors, SpecialTokenError);
 pyo3::import_exception!(jeton.errors, TrainingError);
 pyo3::import_exception!(jeton.errors, UnknownTokenError);
 
-/// Looks up the exception classes. The import of the module calls this, so that later calls need no lookup (see
-/// `once`).
+/// Looks up the exception classes. This function is called when the extension module is imported. If the first lookup
+/// were made later, a process that is forked during the lookup could wait forever (see `once`).
 pub fn find_classes(py: Python<'_>) {
     ConfigError::type_object(py);
     DecodeError::type_object(py);
@@ -112,7 +112,8 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
     }
 }
 
-/// Returns the exception for an integer beyond u32. It equals the exception for any other unknown id.
+/// Returns the exception for an id outside the range of u32. The class, the message and the attributes are those of the
+/// exception for an id in the range of u32 that is not in the vocabulary.
 pub fn unknown_id(tok: &Tokenizer, id: &Bound<'_, PyAny>, position: usize) -> PyErr {
     let (vocab, py) = (tok.vocab(), id.py());
     let (num_tokens, highest) = (vocab.num_tokens(), vocab.len().saturating_sub(1));
@@ -128,7 +129,7 @@ pub fn unknown_id(tok: &Tokenizer, id: &Bound<'_, PyAny>, position: usize) -> Py
     }
 }
 
-/// Adds the index of a text in a batch to an error: to its message, and as the attribute `index`.
+/// Adds to an error the index of the text in its batch: at the start of the message, and as the attribute `index`.
 pub fn in_batch(py: Python<'_>, error: PyErr, index: usize) -> PyErr {
     let value = error.value(py);
     let named = || -> PyResult<()> {

@@ -37,8 +37,8 @@ impl<T> Exclusive<T> {
         Self(Mutex::new(State { value, changing: None }))
     }
 
-    /// Reads the value. A long change in progress does not delay this: the value is then as the change's last
-    /// [`LongChange::step`] left it. `look` must not run Python code.
+    /// Reads the value, without waiting for a long change to end. During a long change, `look` gets the value as left
+    /// by the last [`LongChange::step`]. `look` must not run Python code.
     pub fn read<R>(&self, py: Python<'_>, look: impl FnOnce(&T) -> R) -> R {
         look(&self.lock(py).value)
     }
@@ -46,7 +46,8 @@ impl<T> Exclusive<T> {
     /// Waits until no long change is in progress, and changes the value. `change` must not run Python code.
     ///
     /// # Errors
-    /// `ConfigError` if this thread is changing the value; exceptions of signal handlers while it waits.
+    /// `ConfigError` if a long change by this thread is in progress; any exception that a signal handler raises during
+    /// the wait.
     pub fn change<R>(&self, py: Python<'_>, change: impl FnOnce(&mut T) -> R) -> PyResult<R> {
         Ok(change(&mut self.unchanging(py)?.value))
     }

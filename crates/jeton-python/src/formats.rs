@@ -50,8 +50,8 @@ impl Vocabulary {
     }
 }
 
-/// Returns the ids of added tokens that are a part or the result of a merge, in order. These tokens are entries that
-/// became special later.
+/// Returns the ids of the added tokens that occur in a merge (as a part or as the result), in ascending order. These
+/// tokens were ordinary entries, and became added tokens later.
 fn merged_added_tokens(tok: &Tokenizer, keep_going: KeepGoing<'_>) -> Result<Vec<u32>> {
     let is_added = |&id: &u32| matches!(tok.0.vocab().kind(id), Kind::Added | Kind::Special);
     let ids = tok.merge_list(keep_going)?.into_iter().flat_map(|(left, right, made)| [left, right, made]);
@@ -63,12 +63,13 @@ fn merged_added_tokens(tok: &Tokenizer, keep_going: KeepGoing<'_>) -> Result<Vec
 
 #[pymethods]
 impl Tokenizer {
-    /// Returns `model.vocab` as JSON in UTF-8, and two lists of added tokens: first those that have the spelling of an
-    /// ordinary entry, then those in `model.vocab` that are neither special nor entries of the model.
+    /// Returns `model.vocab` as JSON in UTF-8, and two lists of added tokens. The tokens in the first list have the
+    /// same spelling as an ordinary entry. The tokens in the second list are in `model.vocab`, but are neither special
+    /// nor entries of the model.
     ///
-    /// Added tokens at the end of the vocabulary are omitted if HF assigns them the same ids anyway. `num_listed`: the
-    /// first omitted token is not special, or has at least this id. `whole`: if true, no added token is omitted. `unk`:
-    /// id of the unknown token, which `model.vocab` must contain.
+    /// Added tokens at the end of the vocabulary are omitted if HF assigns the same ids to them anyway. Exception: if
+    /// the first of these added tokens are special tokens with ids below `num_listed`, these special tokens are not
+    /// omitted. If `whole` is true, no added token is omitted. `unk`: id of the unknown token, which is never omitted.
     #[pyo3(signature = (*, byte_alphabet, end_of_word, unk=None, num_listed=u32::MAX, whole=false))]
     fn vocab_json<'py>(
         &self,
@@ -105,8 +106,8 @@ impl Tokenizer {
         Ok(PyBytes::new(py, json.as_bytes()))
     }
 
-    /// Returns `model.vocab` of a Unigram model as JSON text, and true if HF's parser reads its scores exactly; None
-    /// if ids have gaps.
+    /// Returns two values for a Unigram model: `model.vocab` as JSON text, and true if HF's parser reads all scores in
+    /// this text exactly. If the ids have gaps, the result is None.
     #[pyo3(signature = (unk=None))]
     fn pieces_json(&self, py: Python<'_>, unk: Option<u32>) -> PyResult<Option<(String, bool)>> {
         let write = || hf_json::pieces_json(self.0.vocab(), self.0.scores(), unk);
@@ -133,8 +134,9 @@ impl Tokenizer {
 
     /// Writes a `.model` of a tokenizer's entries and scores, with options as returned by `from_sentencepiece`.
     ///
-    /// `layout`: the layout that assigned the ids of the pieces; the file gets the original order. `end`: the id after
-    /// the last piece; None if all entries are pieces.
+    /// `layout`: the rule by which ids were assigned to the pieces when the model was read. The file lists the pieces
+    /// in the order that they had before this assignment. `end`: the id after the last piece; None if all entries are
+    /// pieces.
     #[pyo3(signature = (facts, layout=None, end=None))]
     fn sentencepiece_file<'py>(
         &self,

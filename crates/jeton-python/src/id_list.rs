@@ -22,8 +22,8 @@ const NUM_SHARED: usize = 1 << 18;
 /// take megabytes.
 const AHEAD: usize = 24;
 
-/// id -> Python integer, to which the table owns a reference; null before first use. Written only by threads that hold
-/// the GIL.
+/// id -> Python integer; null before the first use of the id. The table owns a reference to each integer in it. Only
+/// threads that hold the GIL write to the table.
 static SHARED: [AtomicPtr<ffi::PyObject>; NUM_SHARED] = [const { AtomicPtr::new(ptr::null_mut()) }; NUM_SHARED];
 
 /// Tuples are shared for ranges that start before this offset, which covers texts of a few hundred tokens.
@@ -79,8 +79,9 @@ pub fn pairs<'py>(py: Python<'py>, pairs: &[[i64; 2]]) -> PyResult<Bound<'py, Py
     Ok(list.cast_into()?)
 }
 
-/// Returns a new reference to the tuple of a range. The tuple of a short range at the start of a text is created once,
-/// like the integers, because a tuple costs an allocation, and many tuples trigger garbage collections.
+/// Returns a new reference to the tuple of a range. If the range is short and near the start of the text, its tuple is
+/// shared: it is created only once, because each new tuple costs an allocation and many tuples trigger garbage
+/// collections.
 #[inline(always)]
 fn pair(py: Python<'_>, [start, end]: [i64; 2]) -> PyResult<*mut ffi::PyObject> {
     let shared = match (usize::try_from(start), usize::try_from(end.wrapping_sub(start))) {
@@ -93,8 +94,9 @@ fn pair(py: Python<'_>, [start, end]: [i64; 2]) -> PyResult<*mut ffi::PyObject> 
         unsafe { ffi::Py_INCREF(known) };
         return Ok(known);
     }
-    // SAFETY: the integers are new references, which the tuple takes. A tuple of integers cannot be part of a cycle, so
-    // it can be untracked, which the garbage collector would also do.
+    // SAFETY: `first` and `second` own new references; the tuple adds references of its own. A tuple of integers cannot
+    // be part of a reference cycle. The garbage collector therefore need not track the tuple, and would itself untrack
+    // it later.
     let made = unsafe {
         let first = Bound::from_owned_ptr(py, integer(py, start)?);
         let second = Bound::from_owned_ptr(py, integer(py, end)?);

@@ -9,11 +9,11 @@
 //! `Tokenizer`, `presets` and `continue_training` to `Counts`, `formats` to the vocabularies.
 //!
 //! Utilities: `signals` (Ctrl-C and progress during long work: `parallel.rs` of the core polls the callback in the
-//! calling thread, and the other threads see a flag), `callback` (calls into Python that survive the exit of the
-//! interpreter), `exclusive` (values that long calls change), `once` (Python objects made on first use), `numpy_array`
-//! and `column` (integers for NumPy), `error` (core errors → exceptions).
+//! calling thread; the other threads check a flag), `callback` (calls into Python that survive the exit of the
+//! interpreter), `exclusive` (values that only one call at a time can change), `once` (Python objects made on first
+//! use), `numpy_array` and `column` (integers for NumPy), `error` (core errors → exceptions).
 
-// The macros of pyo3 expand to code that some lints of Clippy, such as `expect_used`, would report.
+// Rust code cannot use this crate (a `cdylib`), so public items need no documentation.
 #![allow(missing_docs)]
 
 use pyo3::prelude::*;

@@ -29,7 +29,7 @@ impl Limit {
     }
 }
 
-/// Returns the limit; for None, returns an unlimited one.
+/// Returns the memory limit in `limit`. If `limit` is None, the returned memory limit permits any size.
 pub fn memory(limit: Option<&Limit>) -> MemoryLimit {
     limit.map(|limit| limit.0.clone()).unwrap_or_default()
 }
@@ -39,7 +39,7 @@ pub fn memory(limit: Option<&Limit>) -> MemoryLimit {
 struct Folder(PathBuf);
 
 impl Folder {
-    /// Converts an I/O error to an error of the core whose message says what to do.
+    /// Converts an I/O error to an error of the core. The message of the new error says what to do.
     fn refused(&self, bytes: usize, error: &std::io::Error) -> Error {
         let megabytes = bytes >> 20;
         let message = format!(
@@ -97,7 +97,7 @@ pub fn trim() {
     };
 }
 
-/// Magic numbers of copy-on-write file systems (`statfs(2)`, and the sources of ZFS and bcachefs).
+/// Magic numbers of copy-on-write file systems, from `statfs(2)` and from the source code of ZFS and bcachefs.
 #[cfg(target_os = "linux")]
 mod copying {
     pub const BTRFS: i64 = 0x9123_683E;
@@ -149,7 +149,8 @@ fn overwrite(_: &File) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Number of bytes that are allocated in one step. On some file systems a signal undoes a step, so steps are short.
+/// Number of bytes that are allocated in one step. Steps are short, because on some file systems a signal during a step
+/// undoes the whole step, which must then be repeated.
 const STEP: usize = 64 << 20;
 
 /// Extends a file, and allocates the blocks of the new part on the disk.
@@ -204,10 +205,10 @@ impl Mapped {
 }
 
 // SAFETY: the mapping begins at a page, has at least `bytes` bytes (checked in `new`), and exists until the value is
-// dropped; the system fills unwritten bytes with zeros. The file has no name, and its descriptor does not leave this
-// module, so only `grown` maps it again. Files only grow, and their blocks are allocated, so every page has a block
-// on the disk. `release` is advice on a shared mapping of a file, after which the system reads the same content from
-// the file.
+// dropped. The system fills unwritten bytes with zeros. Only `grown` maps the file again: the file has no name, and the
+// file descriptor does not leave this module. Every page has a block on the disk: the blocks of the file are allocated,
+// and files never shrink. `release` only gives advice to the system. The mapping is shared and has a file, so the
+// system can read the released pages from the file again, with the same content.
 unsafe impl Mapping for Mapped {
     fn start(&self) -> NonNull<u8> {
         NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling()) // the system never maps address 0

@@ -55,7 +55,7 @@ static TABLE: AtomicPtr<*mut c_void> = AtomicPtr::new(ptr::null_mut());
 /// Stores the address of NumPy's table of C functions. `api` is `numpy._core._multiarray_umath._ARRAY_API`.
 #[pyfunction]
 pub fn use_numpy(api: &Bound<'_, PyCapsule>) -> PyResult<()> {
-    // SAFETY: the object is a capsule. The result is null with an exception set if the capsule has a name.
+    // SAFETY: the object is a capsule. If the capsule has a name, the call returns null and sets a Python exception.
     let table = unsafe { ffi::PyCapsule_GetPointer(api.as_ptr(), ptr::null()) };
     if table.is_null() {
         return Err(PyErr::fetch(api.py()));
@@ -102,8 +102,8 @@ fn copied<'py, T: Copy>(
     let len = values.len().min(shape.iter().product::<ffi::Py_ssize_t>() as usize);
     // SAFETY: `table` is NumPy's table, which is never freed and has `PyArray_Type` and `PyArray_New` at these indices.
     // `shape` has the given number of dimensions. No data is passed, so NumPy allocates the data, contiguous and
-    // aligned. The result is null with an exception set, or a new reference to an array, which begins with
-    // `ArrayFields`. No other code has the array while its data is written.
+    // aligned. If the call fails, it returns null and sets a Python exception. Otherwise, it returns a new reference to
+    // an array, which begins with `ArrayFields`. No other code has the array while its data is written.
     unsafe {
         let new: New = std::mem::transmute(*table.add(NEW));
         let (none, dims) = (ptr::null_mut(), shape.len() as c_int);

@@ -29,7 +29,8 @@ struct Start(*const u8);
 // SAFETY: a thread reads through the pointer only while `gather` holds the buffer.
 unsafe impl Send for Start {}
 
-/// Copies and concatenates ranges of `values`, whose items have `size` bytes. Starts and lengths are little-endian i64.
+/// Copies ranges of the column `values`, and joins the copies. Each item of the column has `size` bytes. The starts and
+/// lengths of the ranges are numbers of items, stored as little-endian i64.
 #[pyfunction]
 pub fn gather<'py>(
     py: Python<'py>,

@@ -13,8 +13,9 @@ use crate::error;
 use crate::run::Run;
 use crate::vocabulary::{reserved_entries, ReservedEntry, Vocabulary};
 
-/// Compiles a character map for SentencePiece from named rules, if a name is given, and from `rules`. A rule of `rules`
-/// overrides the named rule with the same source.
+/// Compiles a character map for SentencePiece. The map has the built-in rules called `name` (none if `name` is None)
+/// and the rules in `rules`. If a built-in rule has the same source as a rule in `rules`, the rule in `rules` is
+/// used.
 #[pyfunction]
 #[pyo3(signature = (name, rules))]
 pub fn character_map<'py>(
@@ -71,8 +72,8 @@ impl Counts {
         Ok(learned(vocabulary, num_symbols, &merges))
     }
 
-    /// Learns as SentencePiece's BPE trainer does. In order of descending score, pieces get the ids that `reserved`
-    /// does not use.
+    /// Learns as SentencePiece's BPE trainer does. Pieces are sorted by descending score and get ascending ids. The ids
+    /// of the `reserved` entries are skipped.
     fn learn_sentencepiece(
         &self,
         py: Python<'_>,
@@ -110,10 +111,10 @@ impl Counts {
         py.detach(learn).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Learns pieces from normalized words. `reserved`: entries that are not learned, as (id, kind, content). In order
-    /// of descending score, pieces get the ids that `reserved` does not use. Returns the vocabulary and the size of its
-    /// alphabet: the number of characters that must be pieces. The progress callback of `run` gets the number of
-    /// remaining pieces.
+    /// Learns pieces from normalized words. `reserved`: entries that are not learned, as (id, kind, content). Pieces
+    /// are sorted by descending score and get ascending ids; the ids of the `reserved` entries are skipped. Returns the
+    /// vocabulary and the size of its alphabet: the number of characters that must be pieces. The progress callback of
+    /// `run` gets the number of remaining pieces.
     fn learn_unigram(
         &self,
         py: Python<'_>,

@@ -3,8 +3,8 @@
 //! Input: a column of integers with the offset of each row, as in a `TokenBatch`. A row that is shorter than `width` is
 //! padded on one side; longer rows are not truncated.
 //!
-//! Cost: most ids and many pairs of offsets become Python objects that `id_list` creates once and uses in all lists.
-//! Any other element takes a new Python integer, and any other pair a new tuple. Constant rows share their integers.
+//! Cost: all lists share the Python objects of most ids and of many pairs of offsets (see `id_list`). Every other value
+//! takes a new Python integer, and every other pair a new tuple. `constant_lists` creates two integers per call.
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
-//! Replay of the priority queue with which SentencePiece's BPE encodes a pretoken, including its stale entries.
-//! `explanation/agenda.py` in the Python package does the same and explains it. A test of the page compares the results
-//! of both.
+//! Replay of the priority queue that SentencePiece's BPE uses to encode a pretoken. Stale entries are replayed, too.
+//! `explanation/agenda.py` in the Python package implements the same replay and explains the queue. A test of the page
+//! compares the results of the two implementations.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,7 +9,7 @@ use jeton_core::tokenizer::Tokenizer;
 use jeton_core::vocab::Kind;
 use serde::Serialize;
 
-/// Maximum number of initial symbols of a pretoken whose queue is replayed.
+/// The queue of a pretoken is replayed only if the pretoken has at most this many initial symbols.
 const MOST_SYMBOLS: usize = 2_000;
 
 #[derive(Debug, Serialize)]
@@ -53,8 +53,8 @@ impl Ord for Offer {
     }
 }
 
-/// Replays the queue of a pretoken. `merges`: the core's merges as (position, id). None if the pretoken is too long,
-/// or if the replay differs from `merges`.
+/// Replays the queue of a pretoken. `merges`: the core's merges as (position, id). Returns None if the pretoken is
+/// too long, or if the replay differs from `merges`.
 pub fn of(tok: &Tokenizer, text: &[u8], symbols: &[u32], starts: &[usize], merges: &[(usize, u32)]) -> Option<Agenda> {
     if symbols.len() > MOST_SYMBOLS {
         return None;

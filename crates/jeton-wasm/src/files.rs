@@ -1,5 +1,5 @@
-//! Files that a user opens. The core reads the entries of the vocabulary; the worker reads the rest of a file as JSON,
-//! and then sends a plan, from which a tokenizer is built.
+//! Files that a user opens. The core reads the entries of the vocabulary. The web worker reads the rest of the file as
+//! JSON and then sends a plan. The tokenizer is built from the entries and the plan.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The core for the playground without a server (`tools/build_page.py`): a C ABI for WebAssembly, without generated code.
+//! Core for the playground without a server (`tools/build_page.py`): a C ABI for WebAssembly, without generated code.
 //!
 //! ```text
 //! engine       requests → replies; the loaded tokenizers
@@ -108,7 +108,8 @@ mod tests {
     fn calls_pass_json_and_data() {
         let request = br#"{"do": "patterns"}"#;
         let buffer = allocate(request.len());
-        // SAFETY: the buffer has `request.len()` bytes, and a reply has `HEAD` bytes plus the lengths in its head.
+        // SAFETY: the buffer has `request.len()` bytes. A reply has a head of `HEAD` bytes. The number of bytes after
+        // the head is the sum of the two lengths in the head.
         let json = unsafe {
             std::ptr::copy_nonoverlapping(request.as_ptr(), buffer, request.len());
             let reply = call(buffer, request.len(), buffer, 0);

@@ -1,5 +1,5 @@
-//! Training on a short text. Returns the merges, and the initial symbols of the pretokens, from which the worker
-//! replays the steps.
+//! Training on a short text. The result contains the merges and the initial symbols of each pretoken. With these data,
+//! the worker replays the steps of the training.
 
 use std::collections::{HashMap, HashSet};
 
@@ -130,9 +130,9 @@ fn train_on_words(text: &str, words: &Words, options: &Options) -> Result<Run> {
     })
 }
 
-/// Returns the number of initial symbols. Each distinct character is a symbol. If there is a prefix, each distinct
-/// character inside of a word (not at its start) is another symbol, with the prefix. The end-of-word mark, if any, is
-/// one more.
+/// Returns the number of initial symbols. Each distinct character is a symbol. If a prefix is set, the prefix plus a
+/// character is a symbol, too, for each distinct character inside of a word (not at its start). If an end-of-word mark
+/// is set, the mark is a symbol.
 fn num_symbols(counts: &Counts, words: &Words) -> Result<usize> {
     let mut symbols = HashSet::new();
     for (word, _) in counts.iter() {
@@ -201,7 +201,7 @@ fn train_on_text(text: &str, options: &Options) -> Result<Run> {
     Ok(Run { merges, num_special: 0, vocab_size, num_requested: num_merges, sequences, tokens, corpus_bytes })
 }
 
-/// Returns the initial symbols of a pretoken, to which no merge has been applied.
+/// Returns the initial symbols of a pretoken: its bytes or characters, before any merge is applied.
 fn initial(tok: &Tokenizer, pretoken: &str, level: Level) -> Vec<u32> {
     let find = |unit: &[u8]| tok.vocab().find(unit, false);
     match level {

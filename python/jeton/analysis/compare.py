@@ -113,7 +113,7 @@ class Comparison:
 
     @cached_property
     def _ends(self) -> list[NDArray[np.int64]]:
-        """End of the token that begins at each byte, or 0 if none does: int64[bytes + 1] for each tokenizer."""
+        """For each tokenizer, int64[bytes + 1]: end of the token that begins at a byte; 0 if no token begins there."""
         import numpy as np
 
         columns = []
@@ -126,7 +126,7 @@ class Comparison:
 
     @cached_property
     def _marks(self) -> list[NDArray[np.bool_]]:
-        """True at token boundaries, except at both ends of the text: bool[bytes + 1] for each tokenizer."""
+        """For each tokenizer, bool[bytes + 1]: True at token boundaries inside the text; start and end are False."""
         columns = []
         for ends in self._ends:
             cuts = ends > 0
@@ -137,7 +137,7 @@ class Comparison:
 
     @cached_property
     def _cuts(self) -> NDArray[np.int64]:
-        """Offsets of the boundaries that not all tokenizers have, ascending."""
+        """Offsets of the boundaries that some tokenizers have and others do not, ascending."""
         import numpy as np
 
         return np.flatnonzero(np.logical_or.reduce(self._marks) & ~np.logical_and.reduce(self._marks))
@@ -153,12 +153,12 @@ class Comparison:
 
     @property
     def num_cuts(self) -> int:
-        """Number of boundaries that not all tokenizers have."""
+        """Number of boundaries that some tokenizers have and others do not."""
         return len(self._cuts)
 
     @cached_property
     def cuts(self) -> list[Cut]:
-        """Boundaries that not all tokenizers have, in the order of the text."""
+        """Boundaries that some tokenizers have and others do not, in the order of the text."""
         return self._cuts_at(self._cuts)
 
     @cached_property
@@ -174,7 +174,7 @@ class Comparison:
 
     @cached_property
     def own(self) -> list[list[int]]:
-        """For each tokenizer, the indices of its tokens whose span no other tokenizer has."""
+        """For each tokenizer, the indices of its own tokens: no other tokenizer has a token with the same span."""
         return [indices.tolist() for indices in self._own]
 
     def to_json(self) -> dict[str, Any]:
@@ -245,7 +245,8 @@ class Comparison:
 
     def _shown(self, tok: Tokenizer, count: int) -> tuple[Drawing, str]:
         """Returns a drawing of the first tokens, and a text with the number of tokens that are not drawn."""
-        # Encodes 4 more tokens than are drawn: to draw the last character, all of its up to 4 tokens must be known.
+        # Encodes 4 more tokens than are drawn. A character can be spread over 4 tokens, and the last character can be
+        # drawn only if all of its tokens are known.
         first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)
         shown = first.drawing().head(MAX_TOKENS_SHOWN)
         more = count - len(shown)

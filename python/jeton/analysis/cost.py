@@ -25,7 +25,7 @@ BATCH_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Cost of a corpus that one tokenizer encodes.
+    """Cost of a corpus for one tokenizer: number of tokens, price, and use of the context window.
 
     Attributes:
         tokenizer: name of the tokenizer.
@@ -71,7 +71,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CostTable:
-    """Costs of a corpus with each of several tokenizers. `str` returns a table in text.
+    """Costs of one corpus, for each of several tokenizers. ``str(costs)`` is a plain-text table.
 
     Attributes:
         costs: a `Cost` for each tokenizer.

@@ -28,7 +28,8 @@ __all__ = ["generate_bytes", "generate_texts"]
 
 # Maximum number of fragments in a text; texts have some 40 characters on average.
 MAX_FRAGMENTS = 14
-# In one of RUN_EVERY texts, the first characters of a fragment are repeated, up to MAX_RUN characters in total.
+# One text in RUN_EVERY has a long run: the first characters of one fragment are repeated, up to MAX_RUN characters in
+# total.
 RUN_EVERY = 50
 MAX_RUN = 500
 # Number of fragments that are generated for each kind of fragment that is not a fixed list.

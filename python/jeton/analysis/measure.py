@@ -70,8 +70,8 @@ def measure(
     """Encodes a corpus and measures its compression; several tokenizers give a table of tokenizers × sources.
 
     Args:
-        tok: a tokenizer, or several for a table: name -> tokenizer, or a list, named by their numbers from 1. The first
-            tokenizer is the baseline of the table.
+        tok: a tokenizer. For a table, several tokenizers: name -> tokenizer, or a list. In a list, each tokenizer is
+            named by its number, from 1. The first tokenizer is the baseline of the table.
         corpus: as in `jeton.train`; weights of sources have no effect. If the corpus is a list of `Source` objects and
             paths, a table has a row for each of them, named by its path. To choose the names, pass name -> corpus.
         words: also count words, and characters of scripts without spaces, for the figures of `Measure` that need these

@@ -144,7 +144,8 @@ class _Encoder:
         """Returns the counts that relate tokens to words. A template's tokens belong to no word."""
         core, found = self._tok._core, None
         if self._only_splits:
-            found = words.count_ids(core, ids.view("u1"), offsets[1:].tolist())  # None if white space was dropped
+            # `count_ids` returns None if pre-tokenization dropped white space.
+            found = words.count_ids(core, ids.view("u1"), offsets[1:].tolist())
         if found is None:
             found = words.count(core, texts, self._tok._permission(None), self._threads)
         in_words, whole_words, in_runs = found
@@ -159,7 +160,7 @@ class _Encoder:
 
 
 def only_splits(tok: Tokenizer) -> bool:
-    """Tests whether the tokens of a text are its bytes in order, except for bytes that pre-tokenization drops."""
+    """Tests whether the joined tokens of a text equal the text, except for bytes dropped by pre-tokenization."""
     definition = tok.definition
     return (
         definition.is_byte_level
@@ -169,7 +170,7 @@ def only_splits(tok: Tokenizer) -> bool:
 
 
 def _unk_id(tok: Tokenizer) -> int | None:
-    """Returns the id of the model's unknown token; None if it has none, or if the vocabulary lacks this token."""
+    """Returns the id of the model's unknown token; None if the model has no such token or the vocabulary lacks it."""
     unk = getattr(tok.definition.model, "unk_token", None)
     try:
         return None if unk is None else tok.token_to_id(unk)

@@ -106,7 +106,7 @@ class TextDifference:
 
     @cached_property
     def shared_bytes(self) -> int:
-        """Number of bytes of A that the common prefix of ids covers."""
+        """Number of bytes at the start of A that are covered by the common prefix of ids."""
         import numpy as np
 
         spans = np.frombuffer(self.tok._byte_spans(self.texts[0], self.special), "<i8").reshape(-1, 2)

@@ -22,7 +22,7 @@ __all__ = ["BatchDecoder"]
 
 @dataclass(frozen=True, slots=True)
 class BatchDecoder:
-    """A tokenizer with the options of a call that decodes.
+    """A tokenizer, together with the options of one call of `decode_batch` or `decode_bytes_batch`.
 
     Attributes:
         core: the tokenizer.
@@ -65,7 +65,7 @@ class BatchDecoder:
 
 
 def _rows(batch: Iterable[Any]) -> Iterable[Any]:
-    """Returns the rows of a batch in the form that the core takes; the ids of arrays are not copied."""
+    """Returns the batch, after checking that it is iterable."""
     if not isinstance(batch, Iterable):
         raise TypeError(f"a batch must be a sequence of sequences of ids, not {type(batch).__name__}")
     return batch

@@ -49,8 +49,8 @@ class Encoded(NamedTuple):
         ids: uint32[n].
         offsets: int64[texts + 1]; text i has ``ids[offsets[i]:offsets[i + 1]]``.
         hf_offsets: int64[n, 2], if requested.
-        first_hf_offsets: int64[n, 2], the offsets that each id would have as the first id of a truncated text; None if
-            they all equal `hf_offsets`, or if they are not requested.
+        first_hf_offsets: int64[n, 2], the offsets that each id would have if truncation cut off all ids before this id.
+            None if this cannot change offsets, or if the offsets are not requested.
         words: int64[n], the index of the pretoken of each id in its text, if requested.
     """
 
@@ -100,7 +100,7 @@ class BatchEncoder:
             return self._rows(items, (first,), truncation, room)
         try:
             second = self._encoded(pairs, truncates=room is not None)
-        except JetonError as error:  # its message contains only the index of a text in `pairs`
+        except JetonError as error:  # the message has the index of a text, but does not say that the text is in `pairs`
             error.prefix("pairs: ")
             raise
         return self._rows(items, (first, second), truncation, room)
@@ -228,7 +228,7 @@ class BatchEncoder:
     ) -> Int64:
         """Returns the offsets of the ids of all rows.
 
-        `index` is, for each id, its position in the concatenated ids of the template and of all texts.
+        `index` maps each id of the rows to a position in one array: the ids of the template, then the ids of all texts.
         """
         of_template = np.zeros((num_template_ids, 2), np.int64)
         columns = [text.hf_offsets for text in texts if text.hf_offsets is not None]
@@ -262,7 +262,7 @@ class BatchEncoder:
         return Encoded(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"), *spans)
 
     def items(self, *, is_pair: bool) -> list[Item]:
-        """Returns the items of the template for a text or a pair; without special tokens, only the texts."""
+        """Returns the template's items for a text or a pair. If no special tokens are added, all items are texts."""
         listed = (self.template or {}).get("pair" if is_pair else "single")
         if listed is None:
             return [Item(0, (), 0), Item(1, (), 1)] if is_pair else [Item(0, (), 0)]

@@ -1,13 +1,15 @@
 """Chunks that end at boundaries of a text's structure, for `Tokenizer.split`.
 
-The *reach* of a chunk is the longest prefix of the remaining text that is within the limit of tokens. The chunk ends at
-the last of the strongest boundaries in its reach. This is the rule of text-splitter (https://docs.rs/text-splitter,
-"Method"), which takes the highest level at which one section fits, and as many sections of this level as fit. If there
-is no boundary in reach, a chunk ends at the end of a line; if there is no line either, it ends at a sentence or, in
-code, at a word, as `Tokenizer.truncate` finds them.
+The *reach* of a chunk is the longest text that begins at the start of the chunk and is within the limit of tokens. Each
+boundary has a level. The chunk ends at a boundary in its reach: the last boundary of the highest level found there.
+This is the rule of text-splitter (https://docs.rs/text-splitter, "Method"): it takes the highest level at which one
+section fits, and then as many sections of this level as fit. If the reach contains no boundary, the chunk ends at the
+last line end in the reach. If the reach contains no line end either, the chunk ends at a sentence end (in code, at a
+word end), which `Tokenizer.truncate` finds.
 
-Each step reads a window of the text of about the size of the reach. Time is linear in the text if chunks are about as
-long as their reach. If only weaker boundaries follow a strong one in the reach, a chunk is shorter.
+For each chunk, a window of the text is read that is about as long as the reach. The time is linear in the length of the
+text if most chunks are about as long as their reach. A chunk is much shorter than its reach if a boundary of a high
+level is near the start of the reach and only lower levels follow.
 """
 
 from __future__ import annotations
@@ -27,10 +29,11 @@ Permitted: TypeAlias = Literal["all", "raise"] | list[int] | None
 Fields: TypeAlias = tuple[str, tuple[int, int], tuple[int, int], int]  # the fields of a `Chunk`
 
 SMALLER = {"paragraph": "sentence", "markdown": "sentence", "code": "word"}
-MARGIN = 64  # number of characters after a position that decide whether a sentence or word ends there
-# Maximum number of boundaries that are tried for one chunk. All are in the reach, the longest text from the start of
-# the chunk that is within the limit. The first boundary nearly always fits: text up to a boundary has more tokens than
-# the reach only if a token crosses the boundary, and few tokens cross line ends.
+MARGIN = 64  # number of characters that are read after a position to decide whether a sentence or word ends there
+# Maximum number of boundaries that are tried for one chunk. Only boundaries in the reach of the chunk are tried. (The
+# reach is the longest text that begins at the start of the chunk and is within the token limit.) The first boundary
+# nearly always fits: text up to a boundary has more tokens than the reach only if a token crosses the boundary, and few
+# tokens cross line ends.
 MAX_TRIES = 64
 
 
@@ -66,7 +69,7 @@ def structured_split(
     while end < len(text):
         byte_start = byte_end - len(text[start:end].encode())
         chunk_end = splitter.end(start, end)
-        if chunk_end is None:  # no text after the overlap fits
+        if chunk_end is None:  # the overlap leaves no tokens for new text, so the overlap is dropped
             start, byte_start = end, byte_end
             chunk_end = splitter.end(start, end)
         if chunk_end is None:

@@ -77,8 +77,8 @@ class Truncation:
     def check_stride(self, num_added: int) -> None:
         """Checks `stride` as in transformers, even if no text is shortened.
 
-        `kept` and `split` check it again for shortened texts. `num_added` is the number of ids that the template adds
-        to one text.
+        `split` checks the stride again for shortened texts. `num_added` is the number of ids that the template adds to
+        one text.
 
         Raises:
             ConfigError: the stride is larger than `max_length` minus `num_added`.
@@ -99,8 +99,8 @@ class Truncation:
             room: the result of `room`.
 
         Raises:
-            ConfigError: the text that `strategy` names cannot be shortened enough, or `stride` is not less than the
-                number of ids that a shortened text keeps.
+            ConfigError: a row is too long, `strategy` allows only one text to be shortened, and this text does not
+                exist or would keep no ids.
         """
         if room is None:
             return first, second
@@ -174,7 +174,7 @@ def split(lengths: Int64, kept: Int64, options: Truncation) -> TextPieces:
     Args:
         lengths: int64[texts], number of ids of each text.
         kept: int64[texts], number of ids that each text keeps.
-        options: `stride` and `side`; `overflow` tells whether the pieces that are not kept are returned, too.
+        options: `stride`, `side` and `overflow`. Without `overflow`, only the first piece of each text is returned.
 
     Raises:
         ConfigError: the stride is not less than the number of ids that a shortened text keeps.
@@ -200,7 +200,7 @@ def split(lengths: Int64, kept: Int64, options: Truncation) -> TextPieces:
     first = np.concatenate([[0], np.cumsum(counts)])
     index = within(counts)
     removed, length, most = (np.repeat(column, counts) for column in (step, lengths, kept))
-    removed = removed * index  # number of ids between the piece and the side of the text that is kept
+    removed = removed * index  # number of ids before the piece; for side="left", number of ids after the piece
     if options.side == "right":
         starts = removed
         pieces = np.minimum(most, length - starts)
@@ -241,9 +241,9 @@ def combine(num_texts: int, counts: Sequence[Int64]) -> tuple[Int64, list[Int64]
             "smaller stride",
         )
     texts = np.arange(num_texts)
-    # `rows` and `chosen` have the combinations of the segments so far, except the combination of only kept pieces. The
-    # last line puts that one in front. In each step, each stored combination is extended by every piece of the next
-    # segment. The combination of only kept pieces is extended by every piece of this segment except the kept one.
+    # `rows` and `chosen` store the combinations for the segments so far. They leave out the first combination of each
+    # text, which has only kept pieces; the last line adds it. Each step extends every stored combination by every piece
+    # of the next segment, and the first combination by every piece of this segment except the kept piece.
     rows = np.zeros(0, np.int64)
     chosen: list[Int64] = []
     for count in counts:

@@ -37,7 +37,7 @@ def warm_up(tok: Any) -> None:
         lambda: tok.tokenize(_TEXT).byte_spans,
         lambda: tok.count_batch([_TEXT]),
         lambda: tok.count_up_to(_TEXT, 4),
-        lambda: tok.split(_TEXT * 4, 8, at="sentence"),  # also builds the core's tables for joints
+        lambda: tok.split(_TEXT * 4, 8, at="sentence"),  # also builds the core's tables of safe positions for cuts
         lambda: tok.truncate(_TEXT * 4, 8),
         lambda: tok.growing().append(_TEXT),
         lambda: tok.stream(stop=["\n\n"]).push(ids[0]) if ids else None,

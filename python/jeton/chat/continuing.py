@@ -1,8 +1,9 @@
 """Prefilled replies: a rendering is cut off within its last message, and the model continues this message.
 
 The origins of the characters show where the message's text ends. (``apply_chat_template(continue_final_message=…)`` in
-transformers 5 inserts a mark to find it.) The result equals that of transformers, or is an error. One difference: if
-the template strips white space from the end of the text and writes a space after it, the white space is not restored.
+transformers 5 inserts a mark to find this end.) The result equals that of transformers, or is an error. One difference:
+if the template strips white space from the end of the text, and then writes a space after the text, the stripped white
+space is not restored.
 """
 
 from __future__ import annotations

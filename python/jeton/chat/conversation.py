@@ -13,9 +13,10 @@ rendering is compared with the previous one (`proof`):
 If condition 1 or 2 fails, nothing is appended.
 
 Time: each turn takes a rendering of at most 50 messages and an encoding of the new text. In a longer conversation,
-messages in the middle are left out of the rendering if that removes exactly their text; the template is then assumed
-not to change them later. All messages are rendered each time their number has grown by a quarter, and in each call of
-`Conversation.prove`. If leaving out messages also changes other text, every rendering includes all messages.
+messages in the middle are left out of the rendering if the text of all other messages stays the same. It is then
+assumed that the template does not change the omitted messages later. All messages are rendered each time the number of
+messages has grown by a quarter, and in each call of `Conversation.prove`. If leaving out messages changes the text of
+other messages, every rendering includes all messages.
 
 Left out: a reply that is sampled in several calls. `parsing` parses replies.
 """
@@ -59,7 +60,8 @@ __all__ = ["Conversation", "ConversationTokenizer", "IdSpan", "conversation"]
 
 # When new text is encoded, ids before it are encoded again: from the last special token on, but at most this number.
 _CONTEXT = 16
-_NEAR = 100  # number of characters on each side of a difference in which to search for a special token around it
+# To find a special token at a given place in a text, at most this number of characters on each side is searched.
+_NEAR = 100
 _PLACEHOLDER = "reply"
 _PROBE = {"role": "user", "content": "."}
 # `_MOST_SHOWN`: above this number, messages are left out of renderings; 48 messages render in a few milliseconds.
@@ -86,8 +88,8 @@ class IdSpan(NamedTuple):
         source: ``"message"``: a message of the caller and the template's text around it; ``"header"``: the generation
             prompt; ``"sampled"``: the model; ``"closing"``: the template, after a sampled reply; ``"template"``: other
             text, from the template, tools or variables.
-        message: index of the message in `Conversation.messages`; for a header, of the reply that it begins; None for
-            ``"template"``.
+        message: index of the message in `Conversation.messages`. For ``"header"``: index of the reply that follows the
+            header. For ``"template"``: None.
         start, end: half-open range of indices into `Conversation.ids`.
     """
 
@@ -101,8 +103,8 @@ class Tail(NamedTuple):
     """Position of the new text in a rendering.
 
     Attributes:
-        kept: number of characters that the rendering keeps from the beginning of the previous prompt.
-        start: start of the new text, after the reply and its closing.
+        kept: number of characters at the start of the previous prompt that the rendering leaves unchanged.
+        start: index of the first character of the new text, which follows the reply and the text that closes the turn.
     """
 
     kept: int
@@ -132,14 +134,15 @@ class Encoded(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Ids of a rendered text whose spans have not been computed yet.
+    """A rendered text and its ids, for which no `IdSpan` has been computed yet.
 
     Attributes:
         start, end: half-open range of indices into the ids of the conversation.
         encoded: the text and its ids.
         shift: a message's index in the conversation minus its index in the rendering.
         reply: index of the sampled message before the text; None for the first prompt.
-        opened: index of the message whose generation prompt ends the text; None for the text that closes a turn.
+        opened: if the text ends with a generation prompt, the index of the reply that follows the prompt. If the text
+            closes a turn, None.
     """
 
     start: int
@@ -194,8 +197,9 @@ class Conversation:
         self._messages: list[Mapping[str, Any]] = copy.deepcopy(list(messages))
         self._rendered = list(self._messages)  # as passed to the template; `add` appends a reply only after checking it
         self._skipped = (0, 0)  # range of `_rendered` that is left out of renderings
-        self._texts: list[str] = []  # their concatenation is the rendering of `_rendered` with the generation prompt
-        self._num_whole = len(self._messages)  # number of messages when all of them were last rendered
+        # Parts of the rendered text. Joined, the parts equal the rendering of `_rendered` with the generation prompt.
+        self._texts: list[str] = []
+        self._num_whole = len(self._messages)  # number of messages in the last rendering that included all messages
         self._can_skip = True
         self._ids: list[int] = []
         self._spans: list[IdSpan] = []
@@ -255,8 +259,9 @@ class Conversation:
     def add_sampled(self, ids: Iterable[int], message: Mapping[str, Any] | None = None) -> None:
         """Appends, unchanged, the ids that the model sampled for the current turn, and closes the turn.
 
-        The text with which the template closes the turn (a stop token that the ids lack, a newline) is also appended
-        if it is the same at the end of a chat and before another message. Otherwise `add` appends it.
+        The template closes a turn with a text, such as a newline or a stop token that was not sampled. The end of this
+        text may depend on whether another message follows. If so, `add` appends the end of the text later. The text
+        before this end is appended now.
 
         Args:
             ids: the sampled ids, with or without the stop token.
@@ -416,12 +421,12 @@ class Conversation:
         return self.refusal is None
 
     def _difference_of_whole(self, added: list[Mapping[str, Any]], cut: int, text: str) -> str | None:
-        """Renders all messages; if the text differs from that of the partial renderings, returns the reason.
+        """Renders all messages. If the result differs from the conversation's text, returns the reason.
 
         Args:
             added: messages that are being added.
-            cut: number of characters that the addition drops from the end of the text so far.
-            text: text that the addition then appends.
+            cut: number of characters at the end of the conversation's text that `text` replaces.
+            text: new end of the conversation's text, with the added messages.
         """
         rendering = self._render([*self._rendered, *added], True)
         expected = "".join(self._texts)
@@ -429,21 +434,21 @@ class Conversation:
         if expected == rendering.text:
             self._num_whole = len(self._rendered) + len(added)
             return None
-        # The runs of earlier renderings are not stored. Before the first difference, both texts are equal, so the runs
-        # of the new rendering are used.
+        # The conversation's text is stored without runs (who wrote which characters). Up to the first difference, the
+        # new rendering has the same text, so the runs of the new rendering are used for both texts.
         at = self._token_start(expected, num_shared(expected, rendering.text))
         was = Rendering(expected, [*rendering.before(at).runs, RenderedRun(len(expected) - at, TEMPLATE, None)])
         reason = describe_difference(was, rendering, at)
         return f"{reason}; the last rendering of all messages had {self._num_whole} of them"
 
     def _tail(self, rendering: Rendering, reply: SampledReply, *, keeps: bool) -> Tail | str:
-        """Finds the start of the new text in a rendering, that is, of the text that follows the reply and its closing.
+        """Finds where the new text starts in a rendering. The new text follows the reply and the closing of the turn.
 
         Args:
             rendering: messages, the reply, and messages after it.
             reply: the reply.
-            keeps: whether to accept a rendering in which the reply or its generation prompt differs from the
-                conversation's text.
+            keeps: if true, the reply and the generation prompt in the rendering may differ from the conversation's
+                text.
         """
         index = len(self._shown)
         start = self._reply_start(rendering, keeps=keeps)
@@ -512,13 +517,13 @@ class Conversation:
         )
 
     def _number(self, shown: int | None) -> int | None:
-        """Converts an index into the messages passed to the template to an index into the conversation."""
+        """Converts a message's index in `_shown` (the template's input) to the message's index in the conversation."""
         if shown is None or shown < self._skipped[0]:
             return shown
         return shown + self._num_skipped
 
     def _token_start(self, text: str, char: int) -> int:
-        """Returns the start of the special token around a character's index, or the index if there is none."""
+        """If the index `char` is inside a special token, returns the start of this token; otherwise returns `char`."""
         offset = max(0, char - _NEAR)
         for match in self._tok._special_matcher(text[offset : char + _NEAR]):
             if match.start < char - offset < match.end:
@@ -526,13 +531,13 @@ class Conversation:
         return char
 
     def _closing(self, given: SampledReply, before: list[int]) -> Encoded | None:
-        """Returns the text that closes a sampled turn, as far as it is the same at a chat's end and before a message.
+        """Returns the text that closes a sampled turn. If a following message changes the text's end, omits this end.
 
-        Returns None if the template raises an error or its rendering does not have the reply.
+        Returns None if the template raises an error, or if the reply is not found in the rendering.
 
         Args:
             given: the sampled reply.
-            before: the last ids of the conversation.
+            before: the last ids of the conversation, including the sampled ids.
         """
         for reply in self._readings(given):
             shown = [*self._shown, self._opaque(reply)]
@@ -558,14 +563,18 @@ class Conversation:
         return None
 
     def _readings(self, reply: SampledReply) -> list[SampledReply]:
-        """Returns the reply, and a second reading if the last token, such as ``</think>``, may be part of the text."""
+        """Returns the reply, and in one case a second version, in which the last token is part of the text.
+
+        The case: the last token is an added token that is not special, such as ``</think>``, and the caller gave no
+        message for the reply.
+        """
         if not reply.stop or reply.is_parsed or reply.stop in self._tok.special_tokens:
             return [reply]
         text = reply.text + reply.stop
         return [reply, reply._replace(text=text, stop="", message={"role": "assistant", "content": text})]
 
     def _opaque(self, reply: SampledReply) -> Mapping[str, Any]:
-        """Returns the reply's message for the template; with ``keep_sampled``, a placeholder replaces its text."""
+        """Returns the reply as a message for the template; with ``keep_sampled``, the content is a placeholder."""
         message = reply.message
         if not self._keep_sampled:
             return message
@@ -642,17 +651,19 @@ class Conversation:
             start = len(context.text)
             if ids[: len(before)] == before:
                 return Encoded(whole, ids, segments, len(before), start)
-            # The sampled ids differ from the encoding of their text. If no token of this encoding crosses the start of
-            # the new text, the ids after the start are new.
+            # The encoding does not begin with the ids of the context. A cause: for the text of the context, the model
+            # sampled other ids than the encoder returns. If no token of the encoding crosses the start of the new text,
+            # the ids from this start on are used.
             spans = char_spans(self._tok, whole.text, ids, segments)
             num_before = int((spans[:, 1] <= start).sum())
             if not (spans[num_before:, 0] < start).any():
                 return Encoded(whole, ids, segments, num_before, start)
         ids, segments = encode(self._tok, rendering.text, rendering.runs, self._special)
-        return Encoded(rendering, ids, segments, 0, 0)  # the context's ids differ from the encoding of its text
+        # Encoded without the context: the context causes an error, or a token crosses the start of the new text.
+        return Encoded(rendering, ids, segments, 0, 0)
 
     def _shared_ids(self, first: Rendering, second: Rendering, before: list[int]) -> int:
-        """Returns the number of characters in the longest common prefix of two texts that also has equal ids.
+        """Returns the number of leading characters that are equal in two texts and also have equal ids.
 
         Args:
             first, second: the texts.
@@ -669,7 +680,7 @@ class Conversation:
         return min(common, max(int(encoded.char_starts(self._tok)[same]) - encoded.start, 0))
 
     def _context(self, before: list[int]) -> tuple[Rendering, list[int]]:
-        """Returns the ids of `before` from its last special token on (all if it has none), as text and as ids."""
+        """Drops the ids of `before` that precede the last special token (if any); returns the rest as text and ids."""
         known = self._tok.added_tokens
         starts = (at for at in reversed(range(len(before))) if before[at] in known and known[before[at]].special)
         start = next(starts, None)
@@ -702,7 +713,9 @@ def _part_spans(tok: TemplateTokenizer, part: _Part) -> list[IdSpan]:
     ends = list(accumulate(run.length for run in runs))
     num_messages = max((number for number, run in enumerate(runs, 1) if run.turn is not None), default=0)
     spans: list[IdSpan] = []
-    at = part.end - len(part.encoded.ids)  # index of the first id of `part.encoded`, whose first ids are the context
+    # `part.encoded.ids` has the ids of the context, then the ids of the text. `at`: index in the conversation at which
+    # the context begins.
+    at = part.end - len(part.encoded.ids)
     first = part.start
     for number, (run, last) in enumerate(zip(runs, starts.searchsorted(ends).tolist(), strict=True)):
         end = max(at + last, first)

@@ -1,6 +1,7 @@
 """`Drift`: the first id at which given ids differ from the encoding of their text, and the cause.
 
-The cause is found only from the ids around the difference: a group of old and new ids that have the same text.
+The cause is found only from the ids around the difference (`Group`): some of the given ids, and the ids that encoding
+returns for the same text.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ _REASONS: Mapping[Cause, str] = {
 }
 _REPLACEMENT = "\ufffd"
 _MOST_SHOWN = 8  # ids in `str(drift)`
-# Texts put before the text of an id, so that the id begins the whole text, is inside of a word, or follows a space.
+# Each context is put before the text of an id. The text of the id then begins the input, continues a word, or follows
+# a space.
 _CONTEXTS = ("", "a", " ")
 
 
@@ -63,13 +65,13 @@ class CanonicalTokenizer(ChatTokenizer, Protocol):
 
 
 class Group(NamedTuple):
-    """The smallest groups of old and of new ids that cover a difference and have the same text.
+    """Given ids and new ids that differ but have the same text. A group has as few ids as possible.
 
     Attributes:
         old: the given ids.
-        new: the ids that encoding their text returns.
-        text: the text.
-        around: `old` with the id before and the id after it.
+        new: the ids that encoding returns for the same text.
+        text: the text of the group.
+        around: the given ids of the group, with one given id before and one after the group.
         is_first: whether the group begins the whole text, or the text after a special token.
     """
 
@@ -88,12 +90,12 @@ class Drift:
         position: index of the first id that differs.
         cause: ``"merge"``: the encoder joins text across a boundary of the ids.
             ``"split"``: the encoder divides the text of one id.
-            ``"unreachable"``: as ``"split"``; in addition, the text of the id does not encode to this id in three other
-            contexts: alone, after a letter, after a space. (`jeton.audit` proves whether any text encodes to an id.)
+            ``"unreachable"``: as ``"split"``; in addition, the text of the id was encoded alone, after a letter, and
+            after a space, and no result contains the id. (`jeton.audit` proves whether any text encodes to an id.)
             ``"prefix_space"``: the encoder adds a space before the text; the given ids lack it.
             ``"normalization"``: the encoder changes the text. ``"dropped"``: the encoder drops a part of the text.
-            ``"spelled_token"``: the text spells an added token that is matched: one that is not special, or one that
-            ``special=`` permits.
+            ``"spelled_token"``: the text spells an added token, and the encoder returns the id of this token. The token
+            is not special, or ``special=`` permits it.
             ``"stripped_space"``: an added token includes the white space beside it.
             ``"unmatched_token"``: the ids have an added token that the encoder does not match there.
             ``"unknown"``: one of `ids` or of `expected` is the unknown token, whose text is lost.
@@ -137,7 +139,7 @@ def explained(tok: CanonicalTokenizer, group: Group, position: int, unk: int) ->
 
 
 def num_replaced(tok: CanonicalTokenizer, group: Group) -> int:
-    """Counts the U+FFFD in a group's text that stand for invalid UTF-8, without those that the tokens spell."""
+    """Counts the U+FFFD that replace invalid UTF-8 in a group's text. A U+FFFD of a token's own text is not counted."""
     if _REPLACEMENT not in group.text:
         return 0
     return group.text.count(_REPLACEMENT) - b"".join(tok.decode_tokens_bytes(group.old)).count(_REPLACEMENT.encode())
@@ -163,7 +165,7 @@ def _cause(tok: CanonicalTokenizer, group: Group, unk: int) -> Cause:
             return "prefix_space"
         if new.strip() != group.text.strip().encode():
             return "dropped" if _is_subsequence(new, old) else "normalization"
-    if not group.old:  # the encoder returns more ids after all given ids
+    if not group.old:  # encoding returns additional ids after the last given id
         return "normalization"
     if len(group.old) > 1:
         return "merge"
@@ -180,7 +182,7 @@ def _is_subsequence(part: bytes, whole: bytes) -> bool:
 
 
 def _is_reachable(tok: CanonicalTokenizer, ids: list[int]) -> bool:
-    """Tests whether encoding the text of one id, in one of the `_CONTEXTS`, gives this id."""
+    """Encodes an id's text after each of `_CONTEXTS`. Returns True if a result contains the id. `ids`: only this id."""
     text = tok.decode(ids)
     for before in _CONTEXTS:
         try:

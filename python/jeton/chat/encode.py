@@ -1,9 +1,9 @@
-"""Encoding of rendered chats: the template's special tokens are matched, but those that a message spells are text.
+"""Encoding of rendered chats: special tokens written by the template are matched; in a message, they are plain text.
 
 If only the template spells special tokens, the whole text is encoded with all of them permitted. Otherwise the text is
 encoded in segments. The template's special tokens are located in a masked copy, in which every character that the
 template did not write is replaced. A segment is the text between two of these tokens; it is encoded without permitted
-special tokens. A special token is put before it, so that the segment has the same context as in the whole text.
+special tokens. A special token is put before the segment, which thus has the same context as in the whole text.
 
 `encode` returns only ids. `char_spans` is a second pass. For byte-level tokenizers, it is as fast as encoding;
 `tokenize`, which returns all columns, takes many times as long. An `AddedTokenMatcher` locates special tokens without
@@ -195,7 +195,11 @@ def _overlap(ranges: Sequence[tuple[int, int]], start: int, end: int) -> bool:
 def _covers(
     theirs: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]], text: str, match: AddedTokenMatch
 ) -> bool:
-    """Tests whether a special token, without white space at its ends, overlaps `theirs` but not `kept`."""
+    """Tests whether a special token overlaps a range in `theirs` but no range in `kept`.
+
+    White space at the ends of the special token is ignored. `theirs`: the text that the template did not write.
+    `kept`: the permitted special tokens in this text.
+    """
     start, end = match.start, match.end
     if not text[start:end].isspace():  # a token of only white space is not stripped
         start += len(text[start:end]) - len(text[start:end].lstrip())
@@ -257,7 +261,10 @@ def _ids(tok: ChatTokenizer, text: str, segments: MaskedChat) -> list[int]:
 
 
 def encode_between(tok: ChatTokenizer, text: str, at: int) -> list[int]:
-    """Encodes text without matching special tokens: as the start of a chat if `at` is 0, else after a special token."""
+    """Encodes a part of a chat, which begins at the position `at`, without matching special tokens.
+
+    If `at` is 0, the text is encoded as the start of the chat. Otherwise, it is encoded as text after a special token.
+    """
     tok, first, permitted = _context(tok, text, at)
     return tok.encode(first + text, special=permitted, add_special_tokens=False)[1 if first else 0 :]
 
@@ -266,8 +273,8 @@ def _context(tok: ChatTokenizer, text: str, at: int) -> tuple[ChatTokenizer, str
     """Chooses the special token that is encoded before a segment as its context.
 
     Returns:
-        A tokenizer that has this token, the token, and the value of `special` that permits it. At the start of a chat,
-        the token is empty.
+        (tokenizer, token, permission). The tokenizer has the chosen token. The permission is the value of `special`
+        that permits this token. At the start of a chat, the token is empty.
     """
     if not at:
         return tok, "", "none"
@@ -290,8 +297,8 @@ class _TokenSlice(NamedTuple):
 
     Attributes:
         encoding: the encoding.
-        rows: the tokens.
-        byte_range: the bytes of `encoding`'s text that they cover.
+        rows: the tokens of the slice.
+        byte_range: the bytes that these tokens cover, in the text of `encoding`.
         byte_shift, char_shift: offsets to add to spans of `encoding`, to get spans of the whole text.
     """
 

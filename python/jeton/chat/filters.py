@@ -68,7 +68,8 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
             if held is not values[0]:  # `held` is a list made from an iterator; Jinja's own filter also returns a list
                 held.reverse()
                 return held
-        # These filters reject other values, but `truncate` returns a short list, and slices a long one before it fails.
+        # These filters fail if the value is not a `str`, but the value is charged all the same: `truncate` returns a
+        # short list unchanged, and copies a part of a long list before it fails.
         if name in _OF_STRINGS and not isinstance(values[0], str):
             state.charge(VALUE + SLOT * (len(values[0]) if hasattr(values[0], "__len__") else 0))
             return filter(*own, *values, **kwargs)
@@ -102,7 +103,7 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
     return metered
 
 
-# name of a test -> method that bounds its work
+# name of a test -> kind of work that the test does; the kind determines how the cost is measured
 _TESTS: dict[str, str] = {
     **dict.fromkeys((
         "boolean", "callable", "defined", "escaped", "false", "filter", "float", "integer", "iterable", "mapping",

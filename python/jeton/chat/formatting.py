@@ -30,7 +30,7 @@ _EXHAUSTED = object()  # sentinel: no argument is left
 
 
 def number_chars(value: Any) -> int:
-    """Returns an upper bound of the number of characters of a number in any base, with separators."""
+    """Returns an upper bound for the length of a formatted number, in any base and with separators."""
     return 2 * value.bit_length() + 16 if isinstance(value, int) else 2 * _FLOAT
 
 

@@ -30,7 +30,7 @@ def functions() -> dict[str, Any]:
 
 
 class _Namespace(Namespace):
-    """Jinja's `Namespace` without names that begin with `_`. Its `repr` omits the values, which can be cyclic."""
+    """Jinja's `Namespace`; refuses names that begin with `_`. Its `repr` omits the values, which can be cyclic."""
 
     def __init__(*args: Any, **kwargs: Any) -> None:
         self = args[0]
@@ -55,7 +55,7 @@ def _dict(*args: Any, **kwargs: Any) -> dict[Any, Any]:
     state = current()
     held = [state.hold(arg) for arg in args]
     for arg in held:
-        if not isinstance(arg, dict):  # an iterable of pairs, whose first elements are hashed
+        if not isinstance(arg, dict):  # an iterable of pairs; the first element of each pair is hashed
             state.step(state.size(arg))
         state.afford(8 * SLOT * len(arg))
     result: dict[Any, Any] = dict(*held, **kwargs)

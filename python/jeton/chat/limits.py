@@ -1,4 +1,4 @@
-"""Resource limits of rendering a chat template, and the origin of text that it computes.
+"""Resource limits for the rendering of a chat template, and origins of the text computed by the template.
 
 A chat template is an untrusted program, so every operation is metered:
 
@@ -6,7 +6,8 @@ A chat template is an untrusted program, so every operation is metered:
   runs if its result or its temporary memory may exceed the remaining budget (`RenderBudget.afford`).
 - **Time.** Each operation uses up credit in proportion to its work; when no credit is left, the clock is read. Python
   cannot interrupt a single operation, which is therefore limited to `MAX_STEP` units of work (`RenderBudget.step`).
-- **Output.** Printed text has its own limit, because its tokens take far more memory (`RenderBudget.write`).
+- **Output.** Printed text has a separate limit, because the tokens of a text take far more memory than the text
+  (`RenderBudget.write`).
 
 The limits grow linearly with the size of the caller's input, so that long chats are not rejected. The upper bound of an
 operation is computed from its arguments: `costs` does so for methods and filters, `formatting` for formats, `sandbox`
@@ -52,15 +53,17 @@ __all__ = [
     "width",
 ]
 
-MAX_SOURCE = 1 << 17  # characters, whose compilation takes 3 s and 250 MB; published templates have less than 50,000
+# Maximum length of a template, in characters. A template of this length takes 3 s and 250 MB to compile. Published
+# templates have less than 50,000 characters.
+MAX_SOURCE = 1 << 17
 MAX_BYTES = 1 << 27  # total bytes of all values that a template creates
 MAX_OUTPUT = 1 << 18  # bytes of printed text; each can become a token, which takes 450 bytes in an `Encoding`
 MAX_STEP = 1 << 30  # maximum work of one operation, in units such as compared bytes; takes about a second at worst
 MAX_SECONDS = 5.0
 MAX_DEPTH = 100  # depth of nested values and of nested macro calls
 MAX_BITS = 100_000  # bits of an integer
-# Each byte of the caller's input (`size`) raises the limits by these amounts. Published templates copy a message about
-# ten times.
+# Each byte of the caller's input (`size`) raises the limits by these amounts. They leave room for copies of the input:
+# published templates copy a message about ten times.
 _BYTES_PER_GIVEN = 32
 _OUTPUT_PER_GIVEN = 8
 _SECONDS_PER_GIVEN = 2e-7
@@ -68,8 +71,8 @@ _SECONDS_PER_GIVEN = 2e-7
 # Sizes in bytes, measured with tracemalloc on CPython 3.11 and rounded up.
 VALUE = 64  # a small object
 SLOT = 16  # an element of a list: 8 bytes, and 8 more while the list grows
-TRACED = 600  # a `TracedStr` of one run
-RUN = 96  # each further run of a `TracedStr`
+TRACED = 600  # a `TracedStr` that has one run (a run is a part of the text with the same origin)
+RUN = 96  # added for each further run of a `TracedStr`
 
 _CREDIT = 200  # operations between two readings of the clock
 _WORK = 15  # binary logarithm: one unit of credit is 2^15 units of work, about 10 µs
@@ -162,7 +165,7 @@ class RenderBudget:
             self._look()
 
     def afford(self, made: int) -> None:
-        """Rejects an operation that makes `made` bytes, if they exceed the budget; otherwise charges for its work."""
+        """Charges the work of an operation that needs `made` bytes. Raises an error if fewer bytes are left."""
         if made > self._left:
             raise self._too_much()
         self._credit -= made >> _WORK
@@ -276,7 +279,8 @@ class RenderBudget:
         length, wide = 0, 1
         for leaf in self.leaves(value, 2):
             if isinstance(leaf, str):
-                length += (2 if leaf.isascii() and leaf.isprintable() else 10) * len(leaf) + 12  # Markup('') and comma
+                # 12 characters can be added to the text: `Markup('')`, a comma and a space.
+                length += (2 if leaf.isascii() and leaf.isprintable() else 10) * len(leaf) + 12
                 wide = max(wide, width(leaf))
             elif isinstance(leaf, int):
                 length += 16 + leaf.bit_length() // 3
@@ -318,8 +322,8 @@ class RenderBudget:
         """Assigns an origin to a plain `str` that an operation computed from `inputs`.
 
         If any input has text that the template did not write, the result does not count as text of the template, and no
-        part of it becomes a special token. If template text among the inputs spells a special token, the origin is
-        ``mixed``: it is unknown who wrote that token in the result.
+        part of it becomes a special token. If, in addition, the template's own text in the inputs contains a special
+        token, the origin of the result is ``mixed``: it is unknown who wrote a special token in the result.
         """
         if not isinstance(result, str) or isinstance(result, TracedStr):
             return result

@@ -1,7 +1,7 @@
 """Masks: for each id of a chat, whether the model generates it. They are computed from ranges of characters.
 
-The ranges are those in ``{% generation %}`` blocks of the template (`marked_spans`), or those of `replies`, which are
-derived for any template. `differences` compares both.
+The ranges come from one of two sources: the ``{% generation %}`` blocks of the template (`marked_spans`), or the
+module `replies`, which derives ranges for any template. `differences` compares the ranges of the two sources.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def without(spans: Iterable[Span], removed: Sequence[Span]) -> list[Span]:
 def ids_of(spans: Sequence[Span], stops: Sequence[Span], char_spans: NDArray[np.int64]) -> list[bool]:
     """Returns for each token whether it lies within one of the ranges.
 
-    A token that extends beyond the text that the model generates is not generated: the text before was given to the
-    model, and the text after did not exist yet when the model generated its tokens. An empty span is treated as one
-    character.
+    A token that covers generated text and also other text does not lie within a range: the text before was given to
+    the model, and the text after did not exist yet when the model generated its tokens. An empty span is treated as
+    one character.
 
     Args:
         spans: ranges of characters, sorted and disjoint; at least one.

@@ -94,10 +94,11 @@ def _are_objects(values: Any) -> bool:
 
 
 def presets_for(tok: HasCore) -> list[str]:
-    """Returns the names of the `PRESETS` whose special tokens a tokenizer has; those with most tokens are first.
+    """Returns the names of the `PRESETS` for which a tokenizer has all special tokens.
 
-    The tokens indicate the format that a tokenizer was made for. They do not prove that its model was trained on this
-    format. For a preset that is not in the list, ``PRESETS[name].tokens`` has the tokens to add.
+    The presets with the most special tokens come first. The tokens indicate the format that a tokenizer was made for.
+    They do not prove that its model was trained on this format. For a preset that is not in the list,
+    ``PRESETS[name].tokens`` has the tokens to add.
 
     Examples:
         >>> import jeton
@@ -112,7 +113,7 @@ def presets_for(tok: HasCore) -> list[str]:
 
 
 def added_spellings(tok: HasCore) -> set[str]:
-    """Returns the spellings of all added tokens, because markers such as ``<think>`` are often not special."""
+    """Returns the spellings of all added tokens, special or not: markers such as ``<think>`` are often not special."""
     return {content for _, content, _, _ in tok._core.added_tokens()}
 
 

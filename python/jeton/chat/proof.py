@@ -2,8 +2,9 @@
 
 Finds the end of a sampled reply in the new rendering, or the reason why that rendering is no continuation. The end of a
 reply is found by the origins of characters, without knowledge of any template's markers. If a stop token was sampled,
-the reply ends where the template writes this token after the last character that comes from the reply's message.
-Otherwise, it ends after that character and after the template's next text, as far as this text was sampled.
+the reply ends where the template writes this token after the last character that comes from the reply's message. If no
+stop token was sampled, the reply ends after this last character. If the model also sampled the beginning of the text
+that the template writes next, the reply includes this beginning.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ __all__ = [
     "quoted",
 ]
 
-_OVERLAP = 500  # maximum length of an overlap in characters; templates end a reply with a much shorter text
+# Maximum number of characters that `_overlap` returns. The text that a template writes at the end of a reply is much
+# shorter.
+_OVERLAP = 500
 _QUOTED = 40  # longer texts are cut to this number of characters when an error message quotes them
 
 
@@ -72,7 +75,7 @@ class Rendering(NamedTuple):
         return True
 
     def template_end(self) -> int:
-        """Returns the end of the template's own text at the beginning of the rendering."""
+        """Returns the length of the template's own text with which the rendering begins."""
         at = 0
         for run in self.runs:
             if run.origin.source != "template":
@@ -111,7 +114,8 @@ class Located(NamedTuple):
 
     Attributes:
         end: end of the reply's text.
-        tail: start of the text that follows the reply, after the stop token if it was sampled.
+        tail: start of the text that follows the reply. If a stop token was sampled, this text starts after the stop
+            token.
     """
 
     end: int
@@ -155,8 +159,8 @@ def message_range(rendering: Rendering, message: int, start: int) -> tuple[int, 
     """
     last, following = start, len(rendering.text)
     at = 0
-    # Set after the message's turn. Later turns can repeat a field of the message, such as the name of the called
-    # function; such repetitions are ignored.
+    # `is_over` becomes true when a later turn begins. Later turns can repeat a field of the message, such as the name
+    # of the called function; these repetitions are ignored.
     is_over = False
     for run in rendering.runs:
         if at >= start:
@@ -185,8 +189,9 @@ def describe_change(
     """Returns a reason if the template omits or changes text of a reply, else None.
 
     The rendered reply must be the sampled text, apart from white space. If the caller gives the reply as a message, the
-    caller guarantees that the message matches the ids. The template must then write all fields of the message, and must
-    begin and end the reply as it was sampled. White space and the form of tool calls are allowed to differ.
+    caller guarantees that the message matches the ids. In this case, the template must write all fields of the message,
+    and the rendered reply must begin and end like the sampled text. White space and the form of tool calls are allowed
+    to differ.
 
     Args:
         rendering: the rendering.
@@ -267,9 +272,9 @@ def describe_difference(old: Rendering, new: Rendering, at: int) -> str:
 
 
 def _origins(rendering: Rendering, start: int) -> list[Origin]:
-    """Returns the origins of the text after `start` that comes from messages or the caller, in order.
+    """Returns, in order, the origins of the messages' text and of the caller's text from the index `start` on.
 
-    The field of each origin is as `_field` returns it.
+    In each origin, `field` is the name returned by `_field`, and `generated` is false.
     """
     origins = []
     at = 0
@@ -298,7 +303,7 @@ def _owner(origin: Origin) -> str:
 def _field(origin: Origin) -> str | None:
     """Returns the name of an origin's field, without a list index, except for tool calls.
 
-    The fields in which messages can have their reasoning all get the name ``reasoning``.
+    For each field with the reasoning of a message, such as ``thinking``, the returned name is ``reasoning``.
     """
     field = origin.field
     if field is None or field.startswith("tool_calls["):

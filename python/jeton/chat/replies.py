@@ -7,17 +7,17 @@ The origin of each character is known. In assistant message i the model generate
 
 **Start.** The template's text before the first character of message i is compared with the end of the generation
 prompt. The reply begins after the prompt. If the header of earlier turns differs from the prompt, the reply begins
-after the text that both share. If the header equals the prompt of another mode of the template (``enable_thinking``),
-that prompt is used.
+after the text that header and prompt have in common. If the header equals the prompt of another mode of the template
+(``enable_thinking``), the prompt of this mode is used.
 
 **End.** The messages up to i are rendered with and without generation prompt. The text that the template writes after
-message i in both renderings closes the turn. Its last special token is the stop token, except if the token also occurs
-between two tool calls. If the template writes no such text, the first special token of the next turn is the stop token,
-unless it begins the generation prompt.
+message i in both renderings closes the turn. The last special token of this closing text is the stop token. (Special
+tokens that also occur between two tool calls do not count.) If the template writes no closing text, the first special
+token of the next turn is the stop token. Exception: the first special token of the generation prompt does not count.
 
-The derivation depends on no marker or name of a particular template. If it proves nothing for a turn, an error says
-why. Results are cached by the template's text around a message, so the number of renderings grows with the variety of
-turns, not with the length of the conversation.
+The derivation depends on no marker or name of a particular template. If the renderings do not show which text of a turn
+is generated, an error states the reason. Results are cached by the template's text around a message, so the number of
+renderings grows with the variety of turns, not with the length of the conversation.
 
 Left out: reasoning inside a message's content (``<think>…</think>``) is not told apart from the content.
 """
@@ -155,14 +155,14 @@ def find_replies(chat: RenderedMessages, text: str, pieces: Sequence[RenderedRun
 
 
 class _Closing(NamedTuple):
-    """The template's text that closes the turn of a message, from renderings in which the message is the last one.
+    """The template's text that closes the turn of a message, found in renderings that end with this message.
 
     Attributes:
-        text: the text that the renderings with and without generation prompt share.
+        text: the text that is common to the renderings with and without generation prompt.
         tokens: the special tokens of `text`, without those that also occur inside of a turn.
         inner: the special tokens that occur inside of a turn, between tool calls.
-        is_plain: whether `text` only ends a turn, because it follows content, not a tool call.
-        lead: for a message without text, the template's text that would precede its content.
+        is_plain: whether `text` only ends the turn. False if `text` follows a tool call, and so can end the call too.
+        lead: only for a message without text: the text that the template would write before content of the message.
     """
 
     text: str = ""
@@ -173,7 +173,12 @@ class _Closing(NamedTuple):
 
 
 class _End(NamedTuple):
-    """Consecutive marks of a message, as indices into its marks, and the template's text that closes the turn."""
+    """A run of consecutive marks of one message, and the template's text that closes the turn.
+
+    Attributes:
+        row: the position of each of these marks in the list of the message's marks.
+        closing: the text that closes the turn.
+    """
 
     row: tuple[int, ...]
     closing: _Closing
@@ -184,7 +189,7 @@ class _Derivation:
         self._chat, self._whole = chat, whole
         spellings = sorted(filter(None, chat.controls), key=len, reverse=True)
         self._special = re.compile("|".join(map(re.escape, spellings)) or "(?!)")
-        self._tails: dict[Any, str] = {}  # context of a reply -> end of its prompt, after the last mark
+        self._tails: dict[Any, str] = {}  # context of a reply -> text after the last mark of the reply's prompt
         self._modes: dict[str, str] = {}
         self._ends: dict[Any, list[_End]] = {}
         self._own: dict[int, list[int]] = {}
@@ -240,7 +245,10 @@ class _Derivation:
             yield reply
 
     def _check_omitted(self, message: int) -> None:
-        """For a message without marks: raises an error if its content could be in text made from several messages."""
+        """Raises an error if the template computes a text from several messages.
+
+        This method is called for a message without marks: the content of the message could be in the computed text.
+        """
         if any(mark.message is None and mark.field is None for mark in self._whole.marks):
             raise ChatTemplateError(
                 f"the chat template computes text from several messages, so message {message} cannot be "
@@ -282,9 +290,9 @@ class _Derivation:
         return ReplySpans(message, tuple(spans), self._reasoning(message, kept, spans, stops), tuple(stops))
 
     def _stops_between(self, row: Sequence[int], token: str) -> Iterator[tuple[Span, int]]:
-        """Yields the range of each stop token between two marks of `row`, and the end of the reply's header after it.
+        """Yields the range of each stop token between two marks of `row`, and the end of the header after the token.
 
-        Stop tokens without a header after them are left out.
+        A header is text that the template writes before a reply. A stop token without a header after it is left out.
         """
         for index in row[1:] if token else ():
             begin, end = self._whole.gap(index)
@@ -333,7 +341,7 @@ class _Derivation:
                 raise self._unproven(message, "the text before it differs from the prompt of the preceding messages")
             tail = self._tails[key] = prompt.text[prompt.gap(len(prompt.marks))[0] :]
         if len(tail) > len(between) and whole.text.startswith(tail, begin):
-            return begin + len(tail)  # the message's text begins with the last part of the prompt
+            return begin + len(tail)  # the last part of the prompt is also the start of the message's own text
         length = self._header(message, first, tail, has_text)
         if length is None and not has_text:
             return None
@@ -351,12 +359,14 @@ class _Derivation:
         return role, mark.base
 
     def _header(self, message: int, first: int, tail: str, has_text: bool) -> int | None:
-        """Returns the length of the header, the text that precedes a reply and is part of its prompt; None if unknown.
+        """Returns the length of the header before a reply, or None if the length is unknown.
+
+        A header is text that the template writes both before a reply and at the end of the generation prompt.
 
         Args:
             message: index of the message.
             first: index of the message's first mark; if the message has no mark, of the first mark after the message.
-            tail: the template's text at the end of the generation prompt, after its last mark.
+            tail: the end of the generation prompt: the template's text after the last mark of the prompt.
             has_text: whether the message has a mark.
         """
         begin, end = self._whole.gap(first)
@@ -379,11 +389,11 @@ class _Derivation:
             return shared  # the prompt continues with text that the template leaves out of earlier turns
         overlap = self._overlap(between, tail)
         if self._specials(between[:overlap]):
-            return overlap  # before its header, the prompt has text that is not in `between`, such as an instruction
+            return overlap  # `between` lacks some text that the prompt has before the header, such as an instruction
         shared = self._edge(begin, shared)
         overlap = self._overlap(between[shared:], tail[shared:])
         if shared and between[shared : shared + overlap].strip():
-            return shared + overlap  # inside its header, the prompt has text that is not in `between`, such as a tag
+            return shared + overlap  # `between` lacks some text that the prompt has inside the header, such as a tag
         mode = self._modes.get(between)
         if mode is None:
             mode = self._modes[between] = self._mode(message, between)
@@ -445,8 +455,8 @@ class _Derivation:
         """Renders prompts with other values of the template's boolean variables, and compares them with `between`.
 
         Returns:
-            The end of one of these prompts, after its last mark: the longest end that is a prefix of `between`. An
-            empty text if there is none.
+            The template's text after the last mark of one of these prompts. `between` must begin with this text. If
+            several prompts qualify, the longest text is returned; if no prompt qualifies, an empty text.
         """
         chat = self._chat
         found = ""
@@ -462,7 +472,7 @@ class _Derivation:
         return found
 
     def _after_header(self, message: int, between: str, begin: int, error: ChatTemplateError) -> int:
-        """Returns the start of a reply whose prompt cannot be rendered: it is after the only header in `between`."""
+        """Returns the start of a reply whose prompt cannot be rendered: the end of the only header in `between`."""
         header = self._added
         if header and between.count(header) == 1:
             return begin + between.index(header) + len(header)
@@ -500,7 +510,7 @@ class _Derivation:
     # ── end ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _ends_of(self, message: int, own: list[int], start: int) -> list[_End]:
-        """Groups consecutive marks of a message's generated text; leaves out marks that only repeat such text."""
+        """Groups a message's marks into runs of consecutive marks; leaves out marks that only repeat generated text."""
         whole = self._whole
         shape: list[Any] = []
         for at, index in enumerate(own):
@@ -541,7 +551,7 @@ class _Derivation:
         for at, index in enumerate(own):
             fact = whole.marks[index].field, whole.of(whole.marks[index])
             if kept and kept[-1] != index - 1 and fact in said:
-                continue  # a copy that the template writes after text of other messages
+                continue  # this mark repeats an earlier mark of the message, after text of other messages
             said.add(fact)
             if at in pairs:
                 is_last = at + 1 not in pairs or own[at + 1] != index + 1
@@ -551,7 +561,7 @@ class _Derivation:
             else:
                 begin, end = whole.gap(index)
                 if whole.text.startswith(closing.text, begin, end):
-                    continue  # a copy after the end of the turn, such as the tool's name that introduces a result
+                    continue  # the turn has ended: this mark is only a copy, such as a tool's name before the result
             kept.append(index)
             closings[index] = closing or _Closing()
         return [_End(tuple(map(number_of.__getitem__, row)), closings[row[-1]]) for row in _rows(kept)]
@@ -575,9 +585,9 @@ class _Derivation:
 
         Args:
             messages: the messages.
-            message: index of the last one.
-            mark: index of the mark in the first rendering.
-            both: renderings with and without generation prompt; the first one is not an error.
+            message: index of the last message.
+            mark: index of the mark among the marks of ``both[0]``.
+            both: the renderings with and without generation prompt. Only the second rendering can be an error.
         """
         plain = both[0]
         behind = sum(one.message == message for one in plain.marks[mark + 1 :])
@@ -607,9 +617,10 @@ class _Derivation:
 
     @staticmethod
     def _behind(one: _Text | ChatTemplateError, message: int, behind: int, text: str) -> str | None:
-        """Returns the template's text after one mark of a message: the mark that `behind` marks of the message follow.
+        """Returns the text that the template writes after one mark of a message.
 
-        Returns None if the text of this mark is not `text`, or if the message has too few marks.
+        `behind` identifies the mark: it is the number of later marks of the same message. The result is None if the
+        message has too few marks or if the text of the mark is not `text`.
         """
         if isinstance(one, ChatTemplateError):
             return None
@@ -686,7 +697,8 @@ class _Derivation:
     def _ended(self, message: int, after: str) -> int:
         """Returns the length of the prefix of `after` that closes the reasoning.
 
-        The template writes the same prefix if other content follows the reasoning.
+        The message is also rendered with a short content after the reasoning. The prefix is the text that `after` has
+        in common with the template's text between this reasoning and content.
         """
         facts = {key: value for key, value in self._chat.messages[message].items() if key != "tool_calls"}
         made = self._render([*self._chat.messages[:message], {**facts, "content": "x"}], False)
@@ -718,10 +730,11 @@ def _rows(indices: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _pairs(ours: Sequence[_Mark], whole: _Text, theirs: Sequence[_Mark], plain: _Text) -> Iterator[tuple[int, int]]:
-    """Pairs a message's marks in two conversations: the whole one, and the one that ends with this message.
+    """Pairs a message's marks in two renderings: one of the whole conversation, and one that ends with this message.
 
-    The pairs are in order. Marks that only one of the two conversations has are not paired: for example, the whole one
-    can lack reasoning, and the other one lacks the name of a tool before its result.
+    The pairs are in order. If a mark occurs in only one of the two renderings, it is not paired. For example, reasoning
+    can be missing from the whole conversation. The copy of a tool's name before the tool's result is missing from the
+    rendering that ends with this message.
     """
     by_field: dict[str | None, list[int]] = {}
     for index, mark in enumerate(theirs):

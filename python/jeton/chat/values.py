@@ -23,7 +23,7 @@ __all__ = [
     "skipped",
 ]
 
-_SHOWN = 40  # maximum number of characters of a text that a description shows
+_SHOWN = 40  # a description quotes at most this many characters of a text
 _MONTHS = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 # Kinds of text that programs put into prompts and that change with each request. If two texts differ, the description
 # of the difference names the first kind whose pattern matches in both texts at the difference.
@@ -50,7 +50,7 @@ def num_shared(a: Sequence[Any], b: Sequence[Any]) -> int:
         (2, 2)
     """
     low, high = 0, min(len(a), len(b))
-    while low < high:  # bisection, because comparing slices is fast
+    while low < high:  # bisection: comparing two slices is much faster than a Python loop over the items
         middle = (low + high + 1) // 2
         if a[low:middle] == b[low:middle]:
             low = middle
@@ -91,8 +91,8 @@ def skipped(items: Sequence[str], others: Sequence[str]) -> int:
 def difference_of_values(one: Any, two: Any, name: str = "") -> str:
     """Describes the first difference of two JSON values, with its path.
 
-    `name` is the path of `one` and `two` in their document; it begins the path of the difference. None is treated as
-    a missing value.
+    `name` is the path of `one` and `two` in their document. The path of the difference starts with `name`. A value that
+    is None is described as missing.
 
     Examples:
         >>> difference_of_values({"a": 1, "b": 2}, {"b": 2, "a": 1})

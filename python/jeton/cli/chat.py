@@ -28,7 +28,10 @@ DEFAULT_COMMAND = "render"
 
 
 class _Group(click.Group):
-    """Click group whose command can be omitted. The default is `DEFAULT_COMMAND`; the help lists its options."""
+    """Click group that runs `DEFAULT_COMMAND` if no command is given.
+
+    The help of the group lists the options of the default command.
+    """
 
     command_class = Command
     context_class = Context

@@ -40,7 +40,7 @@ from .streams import write, write_json
 READABLE = [format for format in FORMATS if format != "vocab"]
 STRINGS = 20_000
 _VERSIONS: dict[str | None, Literal[4, 5] | None] = {None: None, "4": 4, "5": 5}
-# The user's files are compared in chunks of at most this many lines, and lines are split at this many bytes. A chunk
+# The user's files are compared in chunks of at most PIECE_LINES lines. Lines longer than PIECE_BYTES are split. A chunk
 # has several lines, so that line ends are tested, too.
 PIECE_LINES = 8
 PIECE_BYTES = 4096
@@ -215,9 +215,9 @@ def _loaded(path: Path, tok: jeton.Tokenizer) -> jeton.Tokenizer:
 
 
 def _without(tok: jeton.Tokenizer, lost: Collection[str]) -> jeton.Tokenizer:
-    """Returns the tokenizer, without its template if the format has lost the template.
+    """Returns the tokenizer to compare with the output: `tok`, or a copy without the template that the format lost.
 
-    Without a template, only the ids of the texts are compared, not those that a template adds.
+    If the template is lost, only the ids of the texts are compared. The ids that the template would add are left out.
     """
     if "template" not in lost:
         return tok

@@ -48,7 +48,10 @@ class RoleOptions:
         return [*dict.fromkeys((*self.roles.values(), *(preset.tokens if preset else ())))]
 
     def applied(self, tok: jeton.Tokenizer, tokens: Iterable[str] = ()) -> jeton.Tokenizer:
-        """Returns `tok` with more tokens (`tokens` and those of these options), with roles and a chat template."""
+        """Returns a copy of `tok` with these roles and this chat template.
+
+        Missing special tokens are added first: `tokens`, the tokens of the roles, and the tokens needed by a preset.
+        """
         missing = [token for token in (*tokens, *self.roles.values()) if token not in tok.special_tokens]
         if preset := PRESETS.get(self.chat_template or ""):  # its tokens need not be special
             added = {token.content for token in tok.added_tokens.values()}

@@ -50,8 +50,10 @@ class InputText(NamedTuple):
 def input_texts(
     common: CommonOptions, arguments: tuple[str, ...], options: TextOptions, *, lines: bool = False
 ) -> Iterator[InputText]:
-    """Yields the input texts: the arguments, or with --files the texts of the files; without arguments, standard input
-    as one text or, with `lines`, one text per line without its line end.
+    """Yields the input texts.
+
+    With --files, these are the texts of the files. Without --files, each argument is one text. If there are no
+    arguments, standard input is one text; with `lines`, each line of standard input (line end removed) is one text.
 
     Arguments have exactly the bytes that the shell passed, even if these are not UTF-8.
     """

@@ -148,7 +148,8 @@ def train(
         name: options[name] for name in ("level", "pattern", "tie_break", "special_tokens", "unk_token", "end_of_word")
     }
     how |= {"end_of_word_style": options["end_of_word_style"]}
-    if preset is None:  # a preset determines its special tokens; tokens of roles are added after training
+    # A preset has its own special tokens. With a preset, the tokens of roles are therefore added only after training.
+    if preset is None:
         how["special_tokens"] = _special_tokens(how["special_tokens"], roles, options["unk_token"])
     check_tokenizer(output, accept_loss, lambda: _small(how, roles))
     check_file(log)

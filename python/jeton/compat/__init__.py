@@ -56,13 +56,13 @@ PEERS: dict[str, dict[str, str]] = {
 
 
 def replace(library: str) -> ModuleType:
-    """Makes ``import`` of a library import the drop-in, in this process.
+    """Makes all later imports of a library in this process load the drop-in instead of the library.
 
     Args:
         library: ``"tiktoken"``, ``"sentencepiece"`` or ``"tokenizers"``.
 
     Returns:
-        The module that replaces it.
+        The module of the drop-in.
 
     Raises:
         ConfigError: there is no drop-in for the library, or the library has been imported already.

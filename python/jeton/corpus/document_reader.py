@@ -46,7 +46,7 @@ def open_corpus(
     Raises:
         FileNotFoundError: there is no such file, a glob has no match, or a folder has no files.
         ConfigError: an option or the type of a source is invalid.
-        MissingDependencyError: fsspec, which URLs need, is not installed.
+        MissingDependencyError: a source is a URL, and fsspec is not installed.
 
     Examples:
         >>> [document.data for document in open_corpus(["one", b"two", {"text": "three"}])]
@@ -160,8 +160,8 @@ class DocumentReader:
 
         Whole documents from all parts of the corpus are held out. Documents over 64 KiB are first split into blocks of
         lines.
-        If the corpus can be read only once, the held-out documents are kept in memory, and are available after the
-        first corpus has been read.
+        If the corpus can be read only once, the held-out documents are kept in memory. They are available after the
+        corpus to learn from has been read.
 
         Raises:
             ConfigError: `share` is not between 0 and 1.
@@ -191,7 +191,7 @@ class DocumentReader:
         """Yields batches of about `size` bytes, each of a single weight group; prefetches files.
 
         Args:
-            size: number of bytes of a batch; up to 1.5 times as many are prefetched.
+            size: number of bytes of a batch. At most 1.5 times this number of bytes are prefetched.
             report: function that is called with the number of bytes read while a sample is chosen.
 
         Examples:

@@ -105,7 +105,7 @@ class ErrorHandler:
         return sum(kind.count for kind in self.skipped.values())
 
     def skip(self, kind: str, source: object, error: JetonError) -> None:
-        """Counts an unreadable record. A `source` that is not a `str` is converted only when a report shows it.
+        """Counts an unreadable record. `source` is converted to a `str` only if its text is needed for a report.
 
         Raises:
             JetonError: `error`, unless the policy is ``"skip"``.

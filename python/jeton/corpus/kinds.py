@@ -61,7 +61,8 @@ SUFFIXES: dict[str, InputType] = {
 }
 # Suffixes that are rejected because they are not text. Most other binary files are rejected because they are not UTF-8.
 REFUSED = (".zip", ".7z", ".rar", ".tgz", ".pdf", ".docx", ".xlsx", ".jtc", ".npy", ".pt", ".safetensors")
-# If the first line of a ``.json`` is not a row, about this number of bytes is searched for one.
+# If the first line of a ``.json`` is not a whole JSON object, the next lines are searched for a whole JSON object. The
+# search covers about this number of bytes from the start of the file.
 HEAD_BYTES = 1 << 16
 BOM = b"\xef\xbb\xbf"
 
@@ -111,7 +112,7 @@ def is_folder_kind(file: str) -> bool:
 
 
 def is_divisible_kind(kind: InputType, by_line: bool) -> bool:
-    """Tests whether an uncompressed file can be divided into parts that several tasks read.
+    """Tests whether an uncompressed file can be divided into parts for several tasks.
 
     JSON Lines and lines of text are divided at line ends, and Parquet is divided at row groups. CSV cannot be divided,
     because quoted values can contain line ends. Files of the other kinds can only be read from their beginning.
@@ -120,7 +121,7 @@ def is_divisible_kind(kind: InputType, by_line: bool) -> bool:
 
 
 def label_of(file: str) -> str:
-    """Returns the label under which a file that is not read is counted: its suffix, or ``without suffix``.
+    """Returns the label of a skipped file: the suffix, or ``without suffix``. Skipped files are counted by label.
 
     Examples:
         >>> label_of("a/README.md"), label_of("notes.md.gz"), label_of("LICENSE"), label_of("v1.0-2024")
@@ -143,7 +144,8 @@ def json_content(stream: BinaryIO) -> tuple[JsonContent, Mapping[str, object] | 
         stream: the bytes of the file, from the beginning.
 
     Returns:
-        What the file contains; the row in its first line, or None if that line is not a row; a stream of all bytes.
+        Three values: what the file contains; the row in the first line, or None if the first line is not a row; and a
+        stream that returns all bytes of the file.
 
     Examples:
         >>> for data in b'{"text": "a"}\\n{"text": "b"}\\n', b'[\\n  {"text": "a"}]', b'{\\n  "text": "a"\\n}':

@@ -1,9 +1,10 @@
-"""`Listing`: the files of a corpus that are read, and the files in its folders that are not.
+"""`Listing`: which files of a corpus are read, and which files in the folders of the corpus are not read.
 
-In a folder, text, JSON Lines, Parquet, Arrow, CSV and tars are read: see `kinds`. All other files in it are counted by
-kind, so that a ``README.md`` does not become a document, and no file is left out silently. A file that the caller
-names, by its path or by a glob such as ``*.md``, is read as its kind, or rejected. Each file is read once. Files with
-ambiguous suffixes are opened during listing, so that a plan of `jeton.shards` contains only files with documents.
+In a folder, text, JSON Lines, Parquet, Arrow, CSV and tars are read: see `kinds`. All other files of the folder are
+counted by kind, so that a ``README.md`` does not become a document, and no file is left out silently. If the caller
+names a file, by its path or by a glob such as ``*.md``, the file is not skipped: it is either read as its kind or
+rejected. Each file is read once. Files with ambiguous suffixes are opened during listing, so that a plan of
+`jeton.shards` contains only files with documents.
 
 Cost: the first bytes of each ``.json``, ``.csv`` and ``.tsv`` of a folder are read; up to `REMOTE_THREADS` remote
 files are read at a time. If `input_type` is given, no file is read.
@@ -48,7 +49,7 @@ __all__ = ["Lister", "Listing", "Rules", "Unread", "has_paths", "list_files", "l
 _log = logging.getLogger("jeton")
 
 MAX_NAMES = 5
-MAX_KINDS = 8  # maximum number of kinds in a message
+MAX_KINDS = 8  # maximum number of kinds of files that a message lists
 REMOTE_THREADS = 16
 DATASET_STATE = "state.json"  # file in each folder that the package `datasets` has saved; it lists the Arrow files
 
@@ -102,7 +103,10 @@ class Rules(NamedTuple):
     skips: bool = False
 
     def takes(self, entry: Entry) -> bool:
-        """Tests whether a file matches no glob of `exclude` and, unless `include` is empty, a glob of `include`."""
+        """Tests whether `include` and `exclude` allow a file.
+
+        No glob of `exclude` may match the file. If `include` is not empty, a glob of `include` must match the file.
+        """
         if self.exclude and any(_matches(entry.name, pattern) for pattern in self.exclude):
             return False
         return not self.include or any(_matches(entry.name, pattern) for pattern in self.include)
@@ -133,7 +137,7 @@ class Lister:
     _seen: dict[tuple[object, ...], object] = field(default_factory=dict)  # (file, options of reading) -> weight
     _found: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
     _infos: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # URL -> its metadata in a listing
-    _folders: dict[str, str] = field(default_factory=dict)  # folder -> its path without links
+    _folders: dict[str, str] = field(default_factory=dict)  # folder -> real path (symbolic links resolved)
 
     def add(
         self,
@@ -179,7 +183,10 @@ class Lister:
         return files
 
     def add_source(self, source: Source, rules: Rules) -> list[str]:
-        """Returns the files of a source as `add` does; an empty list if it is neither a path nor a list of paths."""
+        """Returns the files of a source, as `add` does.
+
+        If the source is not a path or a list of paths, returns an empty list.
+        """
         place: Any = source.place
         options = source.documents, source.exact_weight
         if isinstance(place, str | os.PathLike):
@@ -209,7 +216,10 @@ class Lister:
         return False
 
     def key(self, file: str) -> str:
-        """Returns the path of a file with links resolved, which identifies the file; resolves each folder only once."""
+        """Returns the string that identifies a file: the URL, or the real path (symbolic links resolved).
+
+        Each folder is resolved only once.
+        """
         if is_remote(file):
             return file
         if os.path.islink(file):
@@ -220,7 +230,7 @@ class Lister:
         return os.path.join(self._folders[folder], name)
 
     def _reasons(self, entries: Sequence[Entry], rules: Rules) -> dict[str, str]:
-        """Returns file -> reason why it is not read, for files that were found in folders and are skipped."""
+        """Returns file -> reason for skipping the file, for all skipped files of `entries` (files found in folders)."""
         reasons: dict[str, str] = {}
         datasets = self._datasets(entries)
         unsure: list[Entry] = []
@@ -238,9 +248,9 @@ class Lister:
         return reasons | {entry.file: why for entry, why in zip(unsure, found, strict=True) if why is not None}
 
     def _datasets(self, entries: Sequence[Entry]) -> dict[str, set[str]]:
-        """Returns folder -> its Arrow files, for folders that `datasets` has saved.
+        """Returns folder -> names of the Arrow files with data, for each folder saved by the package `datasets`.
 
-        Arrow files that are not in the result are caches.
+        All other Arrow files in such a folder are caches.
         """
         with_arrow = {_split(entry.file)[0] for entry in entries if entry.file.lower().endswith(".arrow")}
         states = [e.file for e in entries if _split(e.file)[2] == DATASET_STATE and _split(e.file)[0] in with_arrow]
@@ -315,7 +325,10 @@ def _kinds(unread: Sequence[Unread]) -> str:
 
 
 def _content_reason(file: str, rules: Rules) -> str | None:
-    """Returns why a folder's ``.json`` or ``.csv`` is not read; None if it is read, or if reading raises an error."""
+    """Returns why a ``.json``, ``.csv`` or ``.tsv`` that was found in a folder is not read; None if it is read.
+
+    If the file cannot be examined, returns None, too. The error is then raised later, when the file is read.
+    """
     kind = kind_of(file)
     try:
         with (

@@ -35,7 +35,8 @@ class RangeReader:
         ranges: the ranges to read, in order; at most one range of each file.
         corpus: options for reading; its sources are not used.
         check: function that is called often, and can raise an exception to stop the reading.
-        conversations: whether the field to read holds a list instead of a text; the document is the list as JSON.
+        conversations: True if the field to read holds a list instead of a text. The document is then the list,
+            formatted as JSON.
         keep: names of fields of records to keep.
         select: function that selects documents of each chunk.
         on_skip: called with kind, place and reason of each skipped record; the place has the same form as in `skipped`.

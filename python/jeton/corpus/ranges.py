@@ -1,13 +1,14 @@
 """Reads the documents that begin in a range of a file's bytes, so that several tasks can share one file.
 
-A line belongs to the range in which it begins. Therefore consecutive ranges of a file contain each line exactly once,
-for any split points, and a range reads at most the rest of one line beyond its end. A row group of Parquet belongs to
-the range that contains its middle byte.
+A line belongs to the range in which the line begins. Therefore a file can be split into consecutive ranges at any
+bytes: each line is in exactly one range. A row group of Parquet belongs to the range that contains the middle byte of
+the row group.
 
-Line numbers are relative to the range, because the lines before it are not read. If a message must contain a line
-number of the file, `lines_before` reads and counts them.
+Line numbers are relative to the range, because the lines before the range are not read. If a message must contain a
+line number of the file, `lines_before` reads and counts these lines.
 
-Cost: outside of its bytes, a range reads only the byte before its start and the rest of the line that crosses its end.
+Cost: outside of the range, only two parts of the file are read: the byte before the range, and the rest of the line
+that crosses the end of the range.
 """
 
 from __future__ import annotations

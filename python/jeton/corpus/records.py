@@ -306,7 +306,7 @@ def tar_texts(
     or, if there is none, the field of the member ``.json``.
 
     Args:
-        stream: the archive; members that are not read are skipped if it can seek.
+        stream: the archive. If the stream can seek, long members without a text are skipped by seeking.
         field, name, handler, conversations: as for `json_texts`.
         unread: called with the suffix and the name of each member that is not read.
         encoding: encoding of ``.txt``.
@@ -430,10 +430,10 @@ def _members(stream: BinaryIO, name: str) -> Iterator[tuple[tarfile.TarInfo, Cal
 
 
 class _Forward:
-    """File object for `tarfile` over a stream that may be unable to seek. It moves only forward, or one block back.
+    """File object for `tarfile` over any stream, including streams that cannot seek.
 
-    `tarfile` seeks by the sizes in an archive. If the sizes are damaged, a seek must not cause data to be read twice,
-    and must not allocate memory.
+    `tarfile` computes the positions of seeks from sizes in the archive, which may be damaged. So a seek by more than
+    one block back is an error, and a seek forward does not hold the skipped data in memory.
     """
 
     def __init__(self, stream: BinaryIO) -> None:

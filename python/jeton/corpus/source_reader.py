@@ -46,7 +46,7 @@ from .streams import (
 
 __all__ = ["GROUP_BYTES", "ReadStats", "ResolvedSource", "SourceReader"]
 
-MAX_PATH = 4096  # characters of the longest path on Linux; a longer document is not mistaken for a file name
+MAX_PATH = 4096  # maximum length of a path on Linux; a document that is longer cannot be the name of a file
 # Documents in memory are read in groups of about GROUP_BYTES bytes and at most GROUP_DOCUMENTS documents.
 GROUP_BYTES, GROUP_DOCUMENTS = 1 << 20, 4096
 # If each file is a document, files of up to SMALL_FILE bytes are read in groups of at most GROUP_FILES, on all threads.
@@ -69,7 +69,8 @@ class ReadStats:
     raw: BinaryIO | None = None  # the open file, whose position shows the progress
     lines: dict[str, int] = field(default_factory=dict)  # file -> number of lines that begin in its range
     read_s: float = 0.0  # seconds spent reading ranges, excluding parsing
-    members: dict[str, Unread] = field(default_factory=dict)  # kind -> number and names of unread members of tars
+    # Unread members of tar archives: kind of member -> number of members of this kind, and names of the first five.
+    members: dict[str, Unread] = field(default_factory=dict)
 
     def add_member(self, suffix: str, name: str) -> None:
         """Counts a member of a tar as unread."""
@@ -93,13 +94,13 @@ class ResolvedSource:
 
     Attributes:
         source: the given source.
-        weight_group: index of its group of sources; consecutive sources of weight 1 share a group.
-        files: its files if it consists of paths; else None.
+        weight_group: index of the group to which the source belongs; consecutive sources of weight 1 share a group.
+        files: the files of the source, if the source consists of paths; else None.
         by_line: whether each line of a text file is a document.
         rules: options of reading.
         conversations: whether the field of each row contains a list, such as a conversation, instead of a text; the
             list is read as JSON.
-        keep: fields of records to keep; None if there are none.
+        keep: fields of each record that are stored with the document; None if no fields are stored.
     """
 
     source: Source
@@ -112,7 +113,7 @@ class ResolvedSource:
 
     @classmethod
     def of(cls, source: Source, weight_group: int, corpus: Corpus, lister: Lister) -> ResolvedSource:
-        """Expands the paths of a source; its own options take precedence over those of the corpus.
+        """Expands the paths of a source. Options of the source take precedence over options of the corpus.
 
         Raises:
             ConfigError, FileNotFoundError: as `open_corpus`.
@@ -170,7 +171,7 @@ class ResolvedSource:
             yield group, sizes
 
     def _is_plain(self, file: str) -> bool:
-        """Tests whether a file's bytes are one document: a local, uncompressed text file in UTF-8."""
+        """Tests whether a file is a local, uncompressed text file in UTF-8 that is read as one document."""
         if self.by_line or self.encoding != "utf-8" or is_remote(file) or split_suffix(file)[1]:
             return False
         try:
@@ -198,15 +199,16 @@ class SourceReader:
         max_document: int | None = None,
         check: Callable[[], None] | None = None,
     ) -> None:
-        """Stores the arguments. `max_document` is the maximum number of bytes of a file that is one document; if None,
-        it depends on the machine's memory. `check` is called often, and can raise an error to stop reading.
+        """Stores the arguments. `max_document`: maximum size, in bytes, of a file that is read as one document. If None
+        is given, the limit depends on the machine's memory. `check` is called often, and can raise an error to stop
+        reading.
         """
         self._stats, self._handler, self._group_bytes, self._queue = stats, handler, group_bytes, queue
         self._given_max_document, self._check = max_document, check
 
     @cached_property
     def _max_document(self) -> int:
-        """Returns the maximum number of bytes of a file that is one document."""
+        """Returns the maximum size, in bytes, of a file that is read as one document."""
         return max_file_bytes() if self._given_max_document is None else self._given_max_document
 
     def read(self, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
@@ -223,7 +225,7 @@ class SourceReader:
         elif hasattr(place, "read"):
             name = str(getattr(place, "name", "stream")).strip("<>")
             for chunk in self._stream(place, name, resolved):
-                self._stats.bytes_done += chunk.texts.num_bytes  # unlike a file, a stream has no position to read
+                self._stats.bytes_done += chunk.texts.num_bytes  # counted here: a stream has no file position
                 yield chunk._replace(position=self._stats.bytes_read)
         elif hasattr(place, "select_columns") and hasattr(place, "iter"):
             yield from self._dataset(place, resolved)
@@ -275,7 +277,7 @@ class SourceReader:
     def _lines(
         self, stream: BinaryIO, part: FileRange, resolved: ResolvedSource, kind: InputType
     ) -> Iterator[DocumentChunk]:
-        """Yields the documents of a range of a file that is read by lines: a chunk for each block of lines."""
+        """Yields the documents of one range, for a file that is read line by line. Each block of lines is a chunk."""
 
         def before() -> int:
             return part.lines_before

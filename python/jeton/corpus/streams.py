@@ -157,7 +157,7 @@ def line_blocks(
 
 
 def split_lines(lines: LineBlock, name: str, handler: ErrorHandler) -> tuple[TextColumn, range | list[int]]:
-    """Returns the lines as documents, without line ends, and their numbers."""
+    """Returns the lines as documents (line ends removed), together with the line numbers."""
     texts = TextColumn.from_lines(lines.data)
     if texts is None:
         return _valid_lines(lines, name, handler)

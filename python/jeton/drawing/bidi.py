@@ -1,12 +1,11 @@
 """Visual order of left-to-right and right-to-left runs in a line, for SVG, where every run has explicit coordinates.
 
-Source: Unicode Standard Annex 9. The following rules are applied, to runs instead of characters: P2 (a paragraph has
-the direction of its first strong character), W2 and W7 (numbers), N1 and N2 (neutrals), I1 and I2 (levels), L2
-(reordering).
+Source: Unicode Standard Annex 9. The rules for characters are applied to whole runs: P2 (a paragraph has the direction
+of its first strong character), W2 and W7 (numbers), N1 and N2 (neutrals), I1 and I2 (levels), L2 (reordering).
 
-Left out: pairs of brackets (N0), which get the direction of their neighbors here; explicit embeddings, overrides and
-isolates, whose code points a drawing displays instead of applying them; runs of mixed directions, which get the
-direction of their first letter.
+Left out: pairs of brackets (N0; here, a bracket gets the direction of its neighbors); explicit embeddings, overrides
+and isolates (a drawing shows these code points but does not apply them); runs of mixed directions (here, such a run
+gets the direction of its first letter).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _KINDS: dict[str, Direction] = {"L": "ltr", "R": "rtl", "AL": "rtl", "EN": "numb
 
 
 def direction_of(part: LookPart) -> Direction:
-    """Returns the direction of a part's first letter or, without letters, first digit; empty for neutral parts.
+    """Returns the direction of a part: of the first letter, or else of the first digit, or else empty (neutral).
 
     Examples:
         >>> from jeton.drawing.look_parts import LookPartKind

@@ -101,7 +101,7 @@ class Describer:
     def forget(self) -> None:
         """Clears the table and the caches. Later looks are numbered from 0 again."""
         self.table: list[Look] = []
-        self._known: dict[int, int] = {}  # id -> look of a token that equals the bytes it covers
+        self._known: dict[int, int] = {}  # id -> look, for tokens whose bytes equal the covered text
         self._numbers: dict[tuple[int, tuple[LookPart, ...]], int] = {}
         self._cut: dict[tuple[int, bytes, bytes], tuple[int, bool]] = {}
         self._odd: dict[tuple[int, bytes, int, int], tuple[int, tuple[LookPart, ...], int]] = {}
@@ -113,13 +113,17 @@ class Describer:
         byte_spans: Sequence[tuple[int, int]],
         following: int | None = None,
     ) -> tuple[list[int], list[int], list[DroppedText]]:
-        """Returns the look and the group of each token, and the text between tokens that no token covers.
+        """Describes the next n tokens of the text.
 
         Args:
             ids: n ids, which follow those of the previous call.
             tokens: n byte strings, the tokens' own bytes.
             byte_spans: n half-open ranges of the text.
             following: start of the first token of the next call; None if this is the last call.
+
+        Returns:
+            n looks (indices into `table`); n group numbers, equal for adjacent tokens that share a split character; and
+            the dropped text, which is not covered by any token.
         """
         text, special, known, length = self._text, self._special, self._known, len(self._text)
         end_of_all = length if following is None else following
@@ -169,9 +173,10 @@ class Describer:
         return number
 
     def _cut_look(self, id: int, data: bytes, start: int, end: int, before: bool, after: bool) -> tuple[int, bool]:
-        """Returns the look of a token that splits a character, and whether it shares a character with the token before.
+        """Returns the look of a token that splits a character, and whether the token starts inside a character.
 
-        Both depend on the bytes that complete the character, at most three on each side.
+        The results depend on the token's id and on the bytes that complete the split characters: at most three bytes
+        before the token, and at most three after the token.
         """
         text = self._text
         left = right = 0
@@ -221,7 +226,8 @@ class Describer:
             return self._number(id, data, parts), _gap(text, at, start), max(end, at)
         first, behind = start, end
         if text[start:end] != data:
-            # White space that the tokenizer drops and that decoding restores is drawn only as part of the token.
+            # The tokenizer can drop white space beside the token, although the token's own bytes contain this white
+            # space (decoding restores it). This white space is drawn as part of the token, not as dropped text.
             lead = len(data) - len(data.lstrip())
             if lead <= start - at and text[start - lead : start] == data[:lead]:
                 first -= lead
@@ -259,7 +265,7 @@ def _partly(data: bytes, text: bytes, start: int, end: int) -> tuple[LookPart, .
 
 
 def _special_parts(data: bytes, covered: str) -> tuple[LookPart, ...]:
-    """Returns the parts of a special token: its spelling, and the white space around it that its flags strip."""
+    """Returns the parts of a special token: its spelling, and the white space around it (``lstrip``, ``rstrip``)."""
     spelling, own = data.decode("utf-8", "replace"), parts_of(data, 0, len(data))
     if not spelling:  # a token without bytes of its own is drawn as the text that it covers
         return parts_of(covered.encode(), 0, len(covered.encode()))
@@ -274,7 +280,7 @@ def _special_parts(data: bytes, covered: str) -> tuple[LookPart, ...]:
 
 
 def _copying(parts: tuple[LookPart, ...], text: str) -> tuple[LookPart, ...]:
-    """Returns the parts with the same displayed form, but with `text` as their copied text."""
+    """Replaces the copied text of the parts by `text`. The displayed form of the parts stays the same."""
     first = parts[0]._replace(text=text)
     return (first, *(part._replace(text="") for part in parts[1:]))
 

@@ -3,11 +3,12 @@
 Columns have the ids and spans of the tokens. A table has their distinct looks, so that 100,000 tokens need little
 memory. Tokens of a *group* share a character of the text that is split between them.
 
-The *displayed form* of a token shows its own bytes. Its *copied text* is the characters that begin in the bytes it
-covers. The two are equal for most tokens. They differ if a normalizer rewrote the text, if an unknown character became
-``[UNK]``, and for tokens that cover no text: a template's tokens and a dummy prefix. White space that a tokenizer drops
-but that decoding restores is displayed as part of the token that restores it. Other dropped text is listed between the
-tokens. Therefore the copied text of all parts, concatenated, is the text without bytes that are not UTF-8.
+The *displayed form* of a token shows the token's bytes, as in decoded text. The *copied text* of a token comes from the
+input: the characters that begin in the token's span. Most tokens have a copied text equal to the displayed form. The
+two differ in three cases: a normalizer rewrote the text, an unknown character became ``[UNK]``, or the token covers no
+text (a token of a template, a dummy prefix). Some tokenizers drop white space that decoding restores; this white space
+is displayed as part of the token from which decoding restores it. Other dropped text is listed between the tokens.
+Therefore the copied text of all parts, concatenated, is the complete input, except for bytes that are not UTF-8.
 """
 
 from __future__ import annotations
@@ -62,7 +63,12 @@ class Look(NamedTuple):
 
 
 class DroppedText(NamedTuple):
-    """Text that no token covers: index of the token after it (n after the last token), and the parts to display."""
+    """Text that is not covered by any token.
+
+    Attributes:
+        before: index of the token that follows the text; the number of tokens if no token follows.
+        parts: the parts to display, in order.
+    """
 
     before: int
     parts: tuple[LookPart, ...]
@@ -117,7 +123,7 @@ class Drawing:
 
     @property
     def text(self) -> str:
-        """Text that copying the whole drawing yields: the drawn text without bytes that are not UTF-8."""
+        """The text that was drawn, except for bytes that are not UTF-8: the copied text of all parts, concatenated."""
         pieces = [look.text for look in self.table]
         if not self.dropped:
             return "".join(map(pieces.__getitem__, self.looks))

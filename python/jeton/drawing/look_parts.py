@@ -64,9 +64,9 @@ class LookPart(NamedTuple):
         kind: kind of the characters.
         shown: displayed form.
         text: copied text.
-        side: direction of the part, if it can differ from the direction of `shown`; empty if it is neutral. For
-            example, the bytes of a Hebrew letter are placed right-to-left, although they are shown as hexadecimal
-            digits, which are left-to-right.
+        side: direction in which to place the part, if `shown` can have another direction. For example, the bytes of a
+            Hebrew letter are placed right-to-left, although they are shown as hexadecimal digits, which are
+            left-to-right. Empty if the character is neutral.
         cut: bytes of a split character, if the part has such bytes.
     """
 
@@ -101,7 +101,7 @@ def quoted(token: bytes) -> str:
 
 
 def cut_character(text: bytes, at: int) -> tuple[int, int] | None:
-    """Returns the byte span of the character that is split by a boundary before byte `at`; None if no character is.
+    """Returns the byte span of the character that a boundary before byte `at` splits; None if it splits no character.
 
     UTF-8 is self-synchronizing, so only the character's own bytes are read.
 
@@ -237,8 +237,8 @@ def _character_part(character: str, *, first: bool) -> LookPart | None:
     category = unicodedata.category(character)
     # Joiners, bidi controls, private use, other spaces, and noncharacters (XML cannot contain U+FFFF).
     hidden = category in ("Cc", "Cf", "Co") or category[0] == "Z" or (category == "Cn" and _is_noncharacter(character))
-    # A variation selector changes only the glyph of the character before it, so it is displayed as a control only at
-    # the start of a part, where it has no such character.
+    # A variation selector changes the glyph of the preceding character, and is normally not displayed. At the start of
+    # a part there is no preceding character, so the selector is displayed as a control.
     if hidden or character in _FILLERS or (first and category == "Mn" and _is_selector(character)):
         return LookPart(LookPartKind.CONTROL, f"⟨U+{ord(character):04X}⟩", character, _side(character))
     return None

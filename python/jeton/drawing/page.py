@@ -47,7 +47,8 @@ def to_page(title: str, fragment: str) -> str:
 # Colors are pastel in the light theme and deep in the dark theme; text has a contrast of at least 7:1 on all of them.
 # The gap between tokens is part of the background, because Arabic letters do not join across a margin. Each line has
 # the direction of its text (`plaintext`). Bytes and controls are displayed in a left-to-right isolate (U+2066, U+2069).
-# The marks around the isolate (U+200F, U+200E) have the direction of the character that the bytes belong to.
+# The direction marks around the isolate (U+200F, U+200E) give the isolate the direction of the control character, or
+# of the character to which the displayed bytes belong.
 CSS = (
     themed(
         ".jeton-tokens",

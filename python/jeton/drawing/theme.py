@@ -1,8 +1,8 @@
 """Colors of HTML fragments in the theme of the page around them.
 
 The theme of a notebook can differ from the system's. Therefore a fragment sets neither `color-scheme` nor background,
-and inherits the text color. Its other colors are custom properties. Their values are those for the theme that the page
-declares, or for the system's theme if the page declares none.
+and inherits the text color. All other colors of a fragment are CSS custom properties with one value for light themes
+and one for dark themes. If the page declares a theme, this theme selects the value; otherwise, the system's theme does.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ __all__ = ["Forest", "Node", "listed", "merged"]
 
 
 class MergeLike(Protocol):
-    """Attributes of a merge that a tree needs."""
+    """The attributes of a merge that are used to build a tree."""
 
     @property
     def rank(self) -> int: ...
@@ -28,7 +28,7 @@ class MergeLike(Protocol):
 
 
 class SplitLike(Protocol):
-    """Attributes of a split that a tree needs. A split divides an unused piece into its two parts."""
+    """The attributes of a split that are used to build a tree. A split divides an unused piece into two parts."""
 
     @property
     def position(self) -> int: ...
@@ -41,7 +41,7 @@ class SplitLike(Protocol):
 
 
 class PretokenLike(Protocol):
-    """Attributes of a merged pretoken that a tree needs (`jeton.explanation.ExplainedPretoken`)."""
+    """The attributes of a merged pretoken that are used to build a tree (`jeton.explanation.ExplainedPretoken`)."""
 
     @property
     def start_ids(self) -> Sequence[int]: ...
@@ -93,7 +93,7 @@ def merged(pretoken: PretokenLike, describe: Callable[[int], bytes]) -> Forest:
     for merge in pretoken.merges:
         left = at[merge.position]
         end = nodes[left].end
-        # If no symbol starts at `end`, the right symbol is one without bytes. Such symbols are at the end.
+        # If no symbol starts at `end`, the right symbol has no bytes. Symbols without bytes end a pretoken.
         right = at.pop(end) if end in at else empty.pop(0)
         at[merge.position] = len(nodes)
         nodes.append(Node(merge.result, merge.rank, merge.position, nodes[right].end, left, right))
@@ -147,7 +147,7 @@ def _looks(nodes: Sequence[Node], describe: Callable[[int], bytes]) -> list[Look
         data, rest = data[:MOST_SHOWN], data[MOST_SHOWN : MOST_SHOWN + 3]
         end = node.start + len(data)
         before, after = b"", rest
-        if text[node.start : end] == data:  # false if the symbol's own bytes are not those that it covers
+        if text[node.start : end] == data:  # false if the token's bytes differ from the text at this place
             before, after = text[max(node.start - 3, 0) : node.start], text[end : end + 3]
         parts = parts_of(before + data + after, len(before), len(before) + len(data))
         parts = (*parts, LookPart(LookPartKind.TEXT, "…", "")) if long else parts

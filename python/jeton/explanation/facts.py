@@ -132,7 +132,8 @@ class ExplainedPretoken:
         merges: the merges in order of application.
         ids: ids of its tokens: the symbols after the last merge, with byte fallback or unk for unknown characters.
         start_lengths: number of bytes of the text that each initial symbol covers; None if each symbol covers exactly
-            its own bytes. Symbols for unknown characters and symbols with an end-of-word mark do not.
+            its own bytes. Symbols for unknown characters and symbols with an end-of-word mark do not cover exactly
+            their own bytes.
         whole: whether the model found the whole pretoken in the vocabulary, and applied no merges.
         by_merges: whether the model uses merges.
         part: index of the regex alternative that matched the pretoken; None unless pre-tokenization is one pattern.
@@ -195,7 +196,7 @@ def explained(
 ) -> ExplainedPretoken:
     """Converts the core's result for one pretoken.
 
-    `by_chars` is whether an initial symbol can cover bytes of the text that differ from the symbol's own bytes.
+    `by_chars` is true if an initial symbol, such as the unknown token, can cover text other than its own bytes.
     `lookup` is given for a SentencePiece BPE model.
 
     Examples:

@@ -1,14 +1,16 @@
-"""Limits of the text report and of HTML, which show the number of items left out. The JSON is not limited.
+"""Limits of the text report and the HTML page. The JSON report has no limits.
 
-Together they bound the output to a few thousand lines, about the scrollback of a terminal.
+If a limit leaves out items, the report shows their number. The limits together keep a report to a few thousand lines,
+about the scrollback of a terminal.
 """
 
 from __future__ import annotations
 
 MAX_PRETOKENS_SHOWN = 100
-MAX_MERGES_SHOWN = 40  # for one pretoken: merges, or edges of its lattice
+MAX_MERGES_SHOWN = 40  # merges of one pretoken, or edges of the lattice of one pretoken
 MAX_SYMBOLS_SHOWN = 40  # symbols in one line
-# Maximum number of initial symbols of a pretoken whose agenda is replayed; a replay takes some microseconds per symbol.
+# The agenda of a pretoken (the priority queue of merges) is replayed only if the pretoken has at most this many initial
+# symbols. A replay takes some microseconds per symbol.
 MAX_AGENDA_SYMBOLS = 2_000
 MAX_PART_SHOWN = 60  # characters of a regex alternative
 # Maximum number of tokens in the drawing of a text; a browser lays out so many tokens without a noticeable delay.

@@ -181,7 +181,10 @@ def attempt_words(pretoken: ExplainedPretoken, attempts: WordPieceAttempts, desc
 
 
 def _tried(rest: bytes, taken: int, prefix: bytes) -> str:
-    """Describes the tried prefixes of `rest` that are not in the vocabulary; shows three, each after `prefix`."""
+    """Describes the longer prefixes of `rest` that were tried before a match and are not in the vocabulary.
+
+    At most three are named, each with `prefix` (such as ``##``) in front.
+    """
     text = rest.decode("utf-8", "replace")
     longer = range(len(text), len(rest[:taken].decode("utf-8", "replace")), -1)
     if not longer:

@@ -368,7 +368,7 @@ def _fetched(name: str | os.PathLike[str]) -> tuple[str, str]:
     # The files of a pinned name were checked against their hashes when they were read, and have not changed since.
     if is_pinned(known) and (path := cache.path_of(known)) is not None:
         return path, known
-    from .remote import fetch  # imported here because it imports the HTTP client
+    from .remote import fetch  # imported only when needed, because it imports the whole HTTP client
 
     return os.fspath(fetch(known)), known
 

@@ -40,10 +40,12 @@ _CLASSES = ("GPT2Tokenizer", "RobertaTokenizer", "Qwen2Tokenizer", "PreTrainedTo
 
 
 def partner(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Returns the paths (entries, merges), given either file or a folder. Names can have a prefix: ``gpt2.vocab.bpe``.
+    """Returns the paths of the two files (entries, merges), given the path of one file or of the folder.
+
+    The name of a given file can have a prefix: ``gpt2.vocab.bpe``.
 
     Raises:
-        FileNotFoundError: the other file does not exist.
+        FileNotFoundError: the second file is missing, the folder has no pair of files, or the file name is not known.
     """
     path = os.fspath(path)
     if os.path.isdir(path):
@@ -69,7 +71,7 @@ def partner(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 def read(vocab: bytes, merges: bytes, *, source: str, config: Mapping[str, Any] | None = None) -> Tokenizer:
-    """Reads a tokenizer from the content of both files.
+    """Reads a tokenizer from the contents of its two files, entries and merges.
 
     Args:
         vocab: JSON object spelling -> id.

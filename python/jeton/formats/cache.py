@@ -7,10 +7,11 @@ place, replaced, added or removed, the identity changes, and the tokenizer is re
 
 Limits on the number of tokenizers and on their total number of ids bound the memory; the least recently used tokenizer
 is evicted. The cache is a tuple that is replaced and never changed, so threads and forked processes need no lock.
-Threads that load a file at the same time each read it, and the tokenizer of the last thread is cached.
+If several threads load a file at the same time, each thread reads the file, and the tokenizer of the last thread is
+cached.
 
-Left out: objects in memory, URLs, arguments without a hash, and files that changed within the last two seconds. If such
-a file changed again, it could still have the same times, because the clock of a file system may be that coarse.
+Left out: objects in memory, URLs, arguments without a hash, and files that changed within the last two seconds. (The
+clock of a file system can be so coarse that a second change within two seconds leaves the times of a file the same.)
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def keep(request: Request, files: Identity, tok: Tokenizer) -> None:
 
 
 def path_of(name: str) -> str | None:
-    """Returns the path that a name was fetched to, if the files there have not changed since they were read."""
+    """Returns the path to which the tokenizer `name` was fetched, if its files are unchanged since they were read."""
     for (path, fetched_by, _), files, _ in _entries:
         if fetched_by == name and identity(path) == files:
             return path

@@ -15,8 +15,8 @@ decides when this module is used instead of SentencePiece's own pipeline.
 
 Source: huggingface/transformers 4.57.6 (convert_slow_tokenizer.py, tokenization_utils_fast.py, the classes) and 5.24.0
 (tokenization_utils_tokenizers.py, the classes); only facts were taken. ALBERT, BARThez and Pegasus are supported as in
-version 5 only. Left out: NLLB and XGLM of version 5, which renumber the pieces and add no languages; models of words or
-characters, which neither version converts; CodeLlama's infilling.
+version 5 only. Not supported: NLLB and XGLM in version 5, which numbers their pieces anew and adds no language tokens;
+word and character models, which neither version converts; CodeLlama's infilling.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ _MASKS: Mapping[tuple[str, int], Mapping[str, bool]] = {
     ("NllbTokenizer", 4): {"lstrip": True, "normalized": True},
     ("BarthezTokenizer", 5): {"lstrip": True},
 }
-# Configuration keys that, if given, change which tokens version 5 puts before the pieces, or the order of these tokens.
+# If a configuration has one of these keys, version 5 puts other tokens before Pegasus's pieces, or puts the same tokens
+# in another order.
 _PEGASUS_KEYS = ("mask_token", "mask_token_sent")
 _TURNS = ("<start_of_turn>", "<end_of_turn>")  # user-defined pieces of Gemma that version 4 makes special
 # CodeLlama's tokens of infilling: key -> default. Version 4 has no fill token.
@@ -161,7 +162,10 @@ def _layout(config: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _prefix(config: Mapping[str, Any], version: Version) -> Literal["always", "first", "never"]:
-    """Returns the ``prepend_scheme`` of the class: which parts of a text, cut at added tokens, get a `▁` in front."""
+    """Returns the ``prepend_scheme`` of the class.
+
+    Added tokens cut a text into parts. The scheme determines which of these parts get a `▁` in front.
+    """
     name = layouts.class_name(config)
     if version == 4:
         if name not in ("LlamaTokenizer", "T5Tokenizer"):
@@ -169,7 +173,8 @@ def _prefix(config: Mapping[str, Any], version: Version) -> Literal["always", "f
         if not option(config, "add_prefix_space", "add_prefix_space" not in config):  # null has the effect of false
             return "never"
         return "always" if option(config, "legacy", True) else "first"
-    # In version 5, a null ``add_prefix_space`` means true, the default, for Llama and CodeLlama; false for the others.
+    # If ``add_prefix_space`` is null, version 5 uses the default (true) for Llama and CodeLlama, and false for all
+    # other classes.
     default = name in _LLAMAS or "add_prefix_space" not in config
     heeds = name in (*_LLAMAS, "XLMRobertaTokenizer", "CamembertTokenizer", "AlbertTokenizer", "BarthezTokenizer")
     if heeds and not option(config, "add_prefix_space", default):
@@ -213,9 +218,9 @@ def _renamed(
     roles: Mapping[str, AddedToken],
     unk: str,
 ) -> _core.Vocabulary:
-    """Returns the pieces as the class changes them before it builds the vocabulary: some are renamed, some added."""
+    """Renames some pieces of the model and adds others, as the class does before it builds the vocabulary."""
     names: dict[int, str] = {}
-    if name in _CLASSES and version == 5:  # version 4 keeps the names, and appends the tokens of the roles
+    if name in _CLASSES and version == 5:  # version 4 renames no pieces; it appends the role tokens (bos, eos, ...)
         layout = _layout(config) or {}
         by_default = {"<s>": "cls" if name == "MBart50Tokenizer" else "bos", "<pad>": "pad", "</s>": "eos"}
         by_default |= {"<unk>": "unk", "<mask>": "mask"}
@@ -336,7 +341,7 @@ def class_decoder(name: str, *, prefixed: bool = True) -> tuple[Component, ...]:
 
 
 def _extra(config: Mapping[str, Any], name: str, version: Version, own: list[AddedToken]) -> list[AddedToken]:
-    """Returns the special tokens without a role, from the configuration and from the class."""
+    """Returns special tokens without a role. They come from the configuration, the class or (version 5) the model."""
     for key in ("extra_special_tokens", "model_specific_special_tokens"):
         if config.get(key):
             raise _unsupported(f"{key} is not supported with {keyword('transformers', version)}", key)

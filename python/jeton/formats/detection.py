@@ -51,7 +51,7 @@ def is_rank_file(data: bytes) -> bool:
         >>> is_rank_file(b"aGk= 0\\nYQ== 1\\n"), is_rank_file(b"hi there\\n")
         (True, False)
     """
-    if data[:1].strip(_BASE64):  # shortcut: does not search a large file for its first line end
+    if data[:1].strip(_BASE64):  # shortcut: avoids the search for a line end, which is slow in a large file
         return False
     end = data.find(b"\n")
     line = (data if end < 0 else data[:end]).rstrip(b"\r")
@@ -80,7 +80,10 @@ def is_json(data: bytes) -> bool:
 
 
 def _begin(data: bytes) -> bytes:
-    """Returns the first 4 KiB without leading white space. If they are blank, does the same with all of the data."""
+    """Removes leading white space from the first 4 KiB and returns the rest of them.
+
+    If the first 4 KiB are blank, all of the data without leading white space is returned.
+    """
     return data[:4096].lstrip() or data.lstrip()
 
 

@@ -1,10 +1,15 @@
 """Folders of `transformers`: a tokenizer file, tokenizer_config.json, and chat templates.
 
 If a folder has several tokenizer files, the first kind of this list is read: tokenizer.json, tekken.json, a
-SentencePiece model, vocab.json with merges.txt, vocab.txt, a rank file, a GGUF file. The configuration sets roles
-and the chat template. For a SentencePiece model, it also names the transformers class, which determines the id layout,
-and sets the template and the tokens whose ids follow the pieces. For vocab.txt, it also sets lowercasing. For a GGUF
-file, no configuration is read, because the file itself contains it.
+SentencePiece model, vocab.json with merges.txt, vocab.txt, a rank file, a GGUF file.
+
+The configuration sets the following:
+
+- for every kind of file except GGUF: roles and the chat template;
+- also, for a SentencePiece model: the transformers class (it determines the id layout), the template, and the added
+  tokens (their ids follow the ids of the pieces);
+- also, for vocab.txt: lowercasing;
+- for a GGUF file: nothing. The configuration is not read, because the GGUF file contains these settings.
 """
 
 from __future__ import annotations
@@ -52,10 +57,10 @@ def _first(names: Iterable[str]) -> str | None:
 
 
 def check_templates(tok: Tokenizer, folder: Path) -> None:
-    """Checks that a destination folder has no chat templates that `write` would leave in place.
+    """Checks a destination folder for chat templates of another tokenizer that `write` would not overwrite.
 
     Raises:
-        ConfigError: the folder has such a template.
+        ConfigError: the folder has a chat template that `write` would not overwrite.
     """
     templates = template_files(tok.definition.chat_template)
     for old in (folder / TEMPLATE, *sorted((folder / MORE_TEMPLATES).glob("*.jinja"))):

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["MAGIC", "Header", "read_header", "write_file"]
 
 MAGIC = b"GGUF"
-# Maximum size of the metadata in bytes, larger than the metadata of any known tokenizer: that of Gemma 4, with 262,144
-# tokens, takes 15 MB.
+# Maximum size of the metadata in bytes. All known tokenizers have less metadata: Gemma 4, with 262,144 tokens, has
+# 15 MB.
 MAX_BYTES = 1 << 28
 _MAX_KEY = 1 << 16  # ggml's limit on the bytes of a key
 _MAX_DIMENSIONS = 4  # ggml's limit on the dimensions of a tensor
@@ -195,9 +195,9 @@ class _Reader:
         return data
 
     def _fill(self, end: int) -> int:
-        """Reads the file at least up to `end`; returns the number of bytes in memory, which at least doubles.
+        """Reads the file at least up to `end`; returns the number of bytes that are now in memory.
 
-        At the end of the file, fewer bytes are read.
+        Each call at least doubles this number, unless the file ends earlier.
         """
         if end > self._num_bytes:
             raise self._error("the file ends in the middle of a value")

@@ -1,9 +1,13 @@
 """Conversion between the pipeline stages of `tokenizer.json` and the stages of a `Definition`.
 
-A `Definition` uses HF's names and fields, so most components are copied. The differences: a Sequence is a tuple; a
-Split by a known regex is a Pattern with its name; plain concatenation needs no decoder; and a byte-level model needs
-ByteLevel neither at the end of the pre-tokenizer (unless it adds a space or follows another ByteLevel) nor as the
-decoder (unless it changes an added token).
+A `Definition` uses HF's names and fields, so most components are copied. The differences:
+
+- A Sequence is a tuple.
+- A Split by a known regex is a Pattern with the name of the regex.
+- Plain concatenation is the default, so the definition has no decoder for it.
+- A byte-level model implies ByteLevel at the end of the pre-tokenizer, so the definition omits this component. It is
+  kept if it adds a space or follows another ByteLevel.
+- A byte-level model also implies the decoder ByteLevel. This decoder is kept if it changes an added token.
 
 To support a new component, add its name here and:
 
@@ -154,7 +158,8 @@ def _write_normalizer(parts: Iterable[Component], losses: dict[str, str]) -> lis
             written.append({"type": "Prepend", "prepend": space})
         if part["escape_whitespaces"]:
             written.append(_replace(" ", "▁"))
-        if part["remove_extra_whitespaces"]:  # spaces are escaped by then, so a literal ▁ at the end is removed, too
+        if part["remove_extra_whitespaces"]:
+            # If spaces have been escaped to ▁ above, this also removes a literal ▁ at the end of the text.
             written.append(_without(r"\x{2581}+\z" if part["escape_whitespaces"] else r" +\z"))
     return written
 
@@ -203,7 +208,8 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
     for part in definition.decoder:
         if part["type"] == "Join":
             losses["decoder"] = f"a decoder that joins with {part['separator']!r}"
-        elif part["type"] == "Respell":  # has no equivalent: HF's result depends on the version of the library
+        elif part["type"] == "Respell":
+            # HF has no equivalent component: how HF decodes these tokens depends on the version of `tokenizers`.
             continue
         elif part.get("components"):
             written += map(ordered, part["components"])
@@ -219,7 +225,11 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
 
 
 def _keep_added(decoder: JSON, texts: list[str], losses: dict[str, str]) -> JSON:
-    """Returns a decoder that first spells added tokens in the byte alphabet, so that ByteLevel restores their texts."""
+    """Returns a decoder in which ByteLevel does not change the added tokens `texts`.
+
+    A step before ByteLevel replaces each added token by its spelling in the byte alphabet. ByteLevel decodes this
+    spelling to the text of the added token.
+    """
     if len(texts) > _MAX_REPLACED:
         losses["decoder"] = f"the text of added tokens such as {texts[0]!r:.60}, which HF decodes as byte letters"
         return decoder
@@ -241,15 +251,15 @@ def _keep_added(decoder: JSON, texts: list[str], losses: dict[str, str]) -> JSON
 def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: bool = False) -> JSON:
     """Converts the stages of a file to fields of a `Definition`; the result also has the key ``is_byte_level``.
 
-    For a byte-level model, the decoder ByteLevel is converted to ``reads_added``, as `Definition.with_byte_level`
-    expects.
+    If a byte-level model without end-of-word suffix has ByteLevel as its decoder, the result has no decoder, and
+    ``reads_added`` is True. Later, `Definition.with_byte_level` restores the decoder if it changes an added token.
 
     Args:
         top: the parsed file.
         byte_level_model: whether the model's initial symbols are bytes if the pipeline has a ByteLevel, as in BPE.
         suffix: end-of-word suffix; empty if there is none.
-        is_inside: whether a token contains the suffix other than at its end; a decoder that replaces the suffix would
-            change that token.
+        is_inside: True if the suffix also occurs inside a token, not only at the end. A decoder that replaces the
+            suffix would change this token.
 
     Raises:
         UnsupportedFeatureError: a component is not supported; the error has its JSON path.
@@ -261,7 +271,8 @@ def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: boo
     is_byte_level = byte_level_model and num_spelled > 0
     pretokenizer: list[Component] = []
     for index, part in enumerate(pre):
-        is_only = num_spelled == 1 and index == len(pre) - 1  # a second ByteLevel would encode the output of the first
+        # If there are two ByteLevels, the second one encodes the output of the first, so both are kept.
+        is_only = num_spelled == 1 and index == len(pre) - 1
         if part["type"] == "ByteLevel" and is_only and is_byte_level and not part.get("add_prefix_space", True):
             if part.get("use_regex", True):
                 pretokenizer.append({"type": "Pattern", "name": "gpt2"})
@@ -285,7 +296,10 @@ def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: boo
 def _read_decoder(
     spelled: object, parts: list[Component], is_byte_level: bool, suffix: str, is_inside: bool
 ) -> tuple[Component, ...] | None:
-    """Converts the decoder; returns None if it only concatenates tokens, with a space for an end-of-word suffix."""
+    """Converts the decoder; returns None if the decoder is the default one for the model.
+
+    The default decoder concatenates the tokens and, if there is an end-of-word suffix, replaces the suffix by a space.
+    """
     if spelled is None:
         return (_JOIN,)
     types = [part["type"] for part in parts]

@@ -38,7 +38,7 @@ def read(found: Any) -> Tokenizer:
     tok = tokenizer_json.read(backend.to_str().encode(), source=f"the {type(found).__name__}")
     if backend is found:
         return tok
-    import tempfile  # imported here, because importing it takes a tenth of the time of loading a vocabulary
+    import tempfile  # not at the top: a slow import, a tenth of the time that loading a vocabulary takes
 
     with tempfile.TemporaryDirectory() as path:
         found.save_pretrained(path, legacy_format=False)

@@ -50,8 +50,9 @@ def read(
         data: content of the file.
         source: name of the file, for messages.
         layout: id layout; None means SentencePiece's own ids.
-        decoder: components that replace SentencePiece's decoder and receive byte pieces as bytes; if empty,
-            SentencePiece's decoder is used.
+        decoder: components that decode in place of SentencePiece's decoder. ``ByteFallback`` is appended if the model
+            has byte fallback and no component is ``ByteFallback``. If `decoder` is empty, SentencePiece's decoder is
+            used.
 
     Raises:
         FormatError: the data is not a protobuf, or not a model that SentencePiece would load; the error states the
@@ -88,7 +89,7 @@ def _read(data: bytes, asked: Mapping[str, Any] | None) -> tuple[str, _core.Voca
 
 
 def _layouts() -> ModuleType:
-    """Imports the module of layouts on use, because most models have no layout."""
+    """Imports the module of layouts. The import is not at the top, because most models have no layout."""
     from . import layout
 
     return layout
@@ -128,7 +129,7 @@ def _definition(
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
-    """Writes a model that SentencePiece loads with equal ids, atomically.
+    """Writes a model file, atomically. SentencePiece gives the same ids with this model.
 
     Raises:
         UnsupportedFeatureError: the tokenizer has a model or feature that SentencePiece does not support.
@@ -165,7 +166,9 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
 
 
 def render_pieces(tok: Tokenizer, layout: Mapping[str, Any] | None, end: int) -> bytes:
-    """Renders only the pieces: undoes a layout, and leaves out tokens from the id `end` on.
+    """Renders a model file with only the pieces. It has SentencePiece's own ids, not the ids of the layout.
+
+    Tokens whose id is `end` or higher are left out.
 
     Raises:
         UnsupportedFeatureError: the tokenizer has a model or feature that SentencePiece does not support.

@@ -13,12 +13,12 @@ text p. The next merge of the text p joins these two symbols, so this pair is th
 pair is ever merged to p: under the scores, this pair is s(p), the last merge of p; under the list of merges, it is
 m(p). Under the scores, no other pair that concatenates to p is ever adjacent.
 
-Give each piece p the score -rank(m(p)), and a lower score if the list does not form p. The ids of all texts are equal
-if
+Give each piece p the score -rank(m(p)). If p never results from a merge under the list, give p a score below all of
+these scores. Scores and list give equal ids for all texts if
 
-1. s(p) = m(p) for each piece p that the scores form;
-2. both methods start from the same symbols: all characters of pieces are pieces, and no merge has a byte token or an
-   added token.
+1. s(p) = m(p) for each piece p that results from a merge under the scores;
+2. both methods start from the same symbols: each character of a piece is a piece itself, and no merge contains a byte
+   token or an added token.
 
 The proof is by induction over the merges of a text. Suppose that both methods have made the same merges so far. Each
 adjacent pair that the scores can merge is s(p) of a piece p, and so by (1) a merge of the list. Conversely, each
@@ -56,10 +56,10 @@ __all__ = ["FORMAT", "converted", "is_sentencepiece", "unsupported"]
 
 FORMAT = "sentencepiece"
 SPACE = "▁"
-NO_PART = (1 << 32) - 1  # both parts of an entry in `merge_trees` that is not the result of any merge
+NO_PART = (1 << 32) - 1  # in `merge_trees`, the value of both parts if an entry is not the result of any merge
 _BYTES = {f"<0x{byte:02X}>".encode() for byte in range(256)}
 _LINES = ("[^\\n]+|[\\n]+", "[^\n]+|[\n]+")  # Gemma 4's pattern that splits at newlines, in its two spellings
-# Characters with the property White_Space, without the space. Hugging Face's components split at these characters, too.
+# All characters with the property White_Space, except the space. Hugging Face's components split at each of them.
 _WHITE_SPACE = "\t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
 _WHITE_SPACE += "\u202f\u205f\u3000"
 _DEFAULT_ROLES = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}  # spellings by which SentencePiece finds these pieces
@@ -219,8 +219,8 @@ def _kept_white_space(charsmap: str | None) -> str | None:
 def _check_splits(vocabulary: _core.Vocabulary, splits: Sequence[str]) -> None:
     """Rejects pieces that span a boundary between pretokens, because SentencePiece would merge across the boundary.
 
-    SentencePiece would also join unknown characters on both sides of a boundary into one unknown token, unless byte
-    fallback applies.
+    Without byte fallback, a split at an unknown character is also rejected: SentencePiece would join the unknown
+    characters on both sides of the boundary into one unknown token.
     """
     if not splits:
         return
@@ -326,7 +326,7 @@ def _scores(tok: Tokenizer, ids: list[int]) -> dict[int, float]:
 
 
 def _last_merges(tok: Tokenizer) -> list[tuple[int, int]]:
-    """Returns id -> (left, right), the two tokens that the last merge of this id joins; the same in every text."""
+    """Returns, for each id, the pair (left, right) that is merged to this id. The pair is the same in every text."""
     _, left, right, _ = (view.cast("B").cast("I").tolist() for view in tok._core.merge_trees())
     return [*zip(left, right, strict=True)]
 

@@ -1,9 +1,9 @@
 """tiktoken's rank files: one token per line, base64 and rank. The rank of a pair is the rank of its concatenated bytes.
 
-A rank file has neither pattern nor special tokens. For files known by their SHA-256, the `registry` has both, and the
-model's normalizer, roles, template and chat template; for other files the caller passes the pattern. A caller's pattern
-replaces both pattern and normalizer of a known file. A caller's special tokens replace the known file's special
-tokens, roles, template and chat template.
+A rank file has neither pattern nor special tokens. If the file is known by its SHA-256, the `registry` supplies the
+pattern, the special tokens, and the model's normalizer, roles, template and chat template. If the file is not known,
+the caller passes the pattern. A caller's pattern replaces the pattern and the normalizer of a known file. A caller's
+special tokens replace the known file's special tokens, roles, template and chat template.
 
 A tokenizer with a list of merges can be written if encoding by ranks always gives the same ids as its merges. This is
 proved token by token; if the proof fails, the error names the first token that differs.
@@ -50,8 +50,9 @@ def read(
         data: content of the file.
         source: name of the file, for messages.
         pattern: replaces pattern and normalizer of a known file.
-        special_tokens: replaces the special tokens of a known file, its roles, template and chat template.
-        name: name in the registry, needed if several names share the file; None means the first name with this content.
+        special_tokens: replaces the special tokens, roles, template and chat template of a known file.
+        name: name of the file in the registry. If several names in the registry have the same content, this argument
+            selects one of these names; None selects the first.
 
     Raises:
         FormatError: a line is not base64, a rank is repeated, a byte has no rank, or the content is not that of `name`.
@@ -111,13 +112,14 @@ def read(
 
 
 def facts_of(known: KnownRankFile) -> dict[str, Any]:
-    """Returns fields for the definition of a known file: roles, template and chat template."""
+    """Returns the fields of a `Definition` that a known file determines: roles, template and chat template."""
     template = chat_template = None
     if known.prefix is not None:
         prefix = known.special_tokens[known.prefix]
         template = template_of([prefix, "A"], [prefix, "A", (prefix, 1), ("B", 1)])
     if known.chat is not None:
-        # The file is read without `jeton.chat`, because this import takes as long as reading a small vocabulary.
+        # The file is read here, not by `jeton.chat`: importing `jeton.chat` takes as long as reading a small
+        # vocabulary.
         with open(os.path.join(_PRESETS, f"{known.chat}.jinja"), encoding="utf-8") as file:
             chat_template = file.read()
     return {"roles": known.roles, "template": template, "chat_template": chat_template}

@@ -24,8 +24,8 @@ from .remote_code import code_files
 
 __all__ = ["local_copy"]
 
-# Files that are copied from a folder. For each Python file of a tokenizer, `_copy_folder` creates an empty file, so
-# that `refuse_code` finds its name.
+# Files that are copied from a folder. Python files that define a tokenizer are not copied: `_copy_folder` creates empty
+# files with the same names, because `refuse_code` needs only the names.
 _TOKENIZERS = ("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken")
 _FILES = (
     *_TOKENIZERS,

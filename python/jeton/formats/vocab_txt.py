@@ -49,14 +49,14 @@ def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None, i
         data: content of the file.
         source: name of the file, for messages.
         config: content of `tokenizer_config.json`; empty or None if there is no such file.
-        is_folder: whether the file is read as part of a folder. If so, texts are lowercased, unless `config` has
-            ``do_lower_case`` (transformers' default).
+        is_folder: whether the file is read as part of a folder. If `config` has no ``do_lower_case``, texts are
+            lowercased for a folder or a `config`, as transformers does by default.
 
     Raises:
         FormatError: an entry is repeated, a line is blank, or there is no unknown token; the error has the line.
         UnsupportedFeatureError: an option of `config` is not supported.
     """
-    lowercases = bool(config) or is_folder  # transformers' default, whatever the entries are
+    lowercases = bool(config) or is_folder  # as transformers does by default, even if entries have upper-case letters
     config = config or {}
     with error_context(source, FORMAT):
         vocabulary, has_upper_case = _core.Vocabulary.from_vocab_txt(data)

@@ -18,7 +18,9 @@ __all__ = ["vocabulary"]
 
 
 def vocabulary(tok: Tokenizer, *, eos: int | None = None) -> Any:
-    """Returns an `outlines_core.Vocabulary`, which maps bytes to ids. It lacks special tokens; no text produces them.
+    """Returns an `outlines_core.Vocabulary`, which maps bytes to ids.
+
+    Special tokens are left out, because ordinary text is never encoded as a special token.
 
     Args:
         tok: the tokenizer.

@@ -38,7 +38,7 @@ class JetonRenderer:
         template: as for `Tokenizer.chat`.
         variables: as for `Tokenizer.chat`; all calls use the same values.
         keep_sampled: as for `Tokenizer.conversation`.
-        capacity: maximum number of prompts whose conversation is stored.
+        capacity: maximum number of prompts for which the renderer stores the conversation.
 
     Raises:
         MissingDependencyError: `renderers` is not installed.
@@ -117,8 +117,10 @@ class JetonRenderer:
         Args:
             token_ids: the sampled ids.
             tools: the tools of the prompt.
-            prompt_ids: a prompt that `render` or `bridge_to_next_turn` returned; the parsed reply is verified by
-                rendering it in this prompt's conversation. With any other ids, it is verified after a neutral message.
+            prompt_ids: the prompt of the reply. The parsed reply is verified by rendering it after the prompt's
+                conversation. If the renderer has not stored a conversation for these ids, the reply is rendered after a
+                neutral user message instead. `render` and `render_ids` (both with a generation prompt) and
+                `bridge_to_next_turn` store the conversation of the prompt that they return.
         """
         conversation = self._prompts.get(prompt_ids) if prompt_ids else None
         if conversation is None:
@@ -162,10 +164,11 @@ class JetonRenderer:
         *,
         tools: Tools = None,
     ) -> Any:
-        """Appends messages to a prompt and its reply, which keep their ids; returns `RenderedTokens`.
+        """Appends messages to a prompt and its reply; returns `RenderedTokens`.
 
-        Returns None if the template rewrites text before the messages, or if neither `render` nor `bridge_to_next_turn`
-        returned the prompt. The caller then renders all messages.
+        The ids of the prompt and of the reply stay unchanged. Returns None in two cases: the template rewrites text
+        before the new messages, or the renderer has not stored the conversation of the prompt. The caller then renders
+        all messages.
         """
         known = self._prompts.get(previous_prompt_ids)
         if known is None:

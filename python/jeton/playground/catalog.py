@@ -1,5 +1,7 @@
-"""Catalog of the playground's tokenizers: tokenizers named on the command line, found in a folder or in this machine's
-caches, or uploaded on the page, and three built-in tokenizers.
+"""Catalog of the playground's tokenizers.
+
+The tokenizers have four sources: names on the command line, files in a folder, files in this machine's caches, and
+uploads on the page. Three more tokenizers are built in.
 
 Discovery reads only the beginning of each file. A tokenizer that was found is loaded on first use; if this fails, its
 entry stores the error. A tokenizer is downloaded only if the user passed its name or chose to download it.
@@ -293,7 +295,8 @@ def _together(files: Sequence[tuple[str, bytes]]) -> dict[str, dict[str, bytes]]
     """Groups uploaded files by tokenizer.
 
     Returns:
-        Name of the tokenizer's main file -> its files: (name under which `_loaded` saves the file -> content).
+        A dictionary for each tokenizer, under the name of the tokenizer's main file. It contains the tokenizer's files:
+        name under which `_loaded` saves the file -> content of the file.
 
     Examples:
         >>> _together([("gpt2-vocab.json", b"{}"), ("gpt2-merges.txt", b""), ("other.json", b"[]")])
@@ -323,7 +326,7 @@ _IN_A_FOLDER = (
 
 
 def _loaded(name: str, members: Mapping[str, bytes]) -> Tokenizer:
-    """Loads a tokenizer from temporary files; error messages name the user's file instead."""
+    """Loads a tokenizer from temporary files. Error messages contain the user's file name, not the temporary name."""
     with tempfile.TemporaryDirectory(prefix="jeton-") as folder:
         for member, data in members.items():
             (Path(folder) / member).write_bytes(data)

@@ -17,10 +17,10 @@ Exercises follow each lesson but the last: `python -m jeton.reference.check step
 `python -m jeton.reference.check step04 my_file.py` checks your answer and says which case fails.
 
 The lessons are plain Python with the standard library only; step 12 compares with NumPy and PyTorch if they are
-installed. The lessons import nothing else of Jeton, except where a lesson compares itself with Jeton, and only tests
-and pages of Jeton use them. They are written to be obviously correct and are therefore slow. Jeton's engine is written
-to be fast and must give the same merges and ids for the same options (pattern, tie rule, minimum frequency). If the two
-disagree, one of them has a bug.
+installed. The lessons do not import the rest of Jeton, except in the functions that compare a lesson with Jeton. Only
+tests and pages of Jeton use the lessons. The lessons are written to be obviously correct and are therefore slow.
+Jeton's engine is written to be fast and must give the same merges and ids for the same options (pattern, tie rule,
+minimum frequency). If a lesson and the engine disagree, one of them has a bug.
 
 This file imports nothing, so each step can be read, run and tested alone.
 """

@@ -22,7 +22,8 @@ from pathlib import Path
 
 __all__ = ["jeton_command", "unless_closed", "with_jeton"]
 
-for stream in (sys.stdout, sys.stderr):  # if output is not UTF-8, characters that its encoding lacks are escaped
+# If the encoding of an output stream is not UTF-8 and cannot represent a character, the character is escaped.
+for stream in (sys.stdout, sys.stderr):
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
 

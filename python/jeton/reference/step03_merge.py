@@ -103,7 +103,7 @@ def merge(ids: Sequence[int], pair: Pair, new: int) -> list[int]:
 
 
 def vocabulary(strings: Mapping[int, bytes], merges: Iterable[Merge]) -> dict[int, bytes]:
-    """Map every id to its bytes: an initial id as in `strings`, the id of a merge to its parts' bytes, joined.
+    """Map every id to its bytes. Initial ids are in `strings`; a merged id gets the joined bytes of its two parts.
 
     Examples:
         >>> vocabulary({1: b"a", 2: b"b"}, [Merge(1, 2, 3), Merge(3, 1, 4)])

@@ -157,7 +157,7 @@ def train(
 def choose(
     counts: dict[Pair, int], tie_break: str, spelling: Mapping[int, bytes], size: Mapping[int, int]
 ) -> Pair | None:
-    """Pick the pair to merge: the pair with the highest count; if several have it, the one that `tie_break` prefers.
+    """Pick the pair with the highest count. If several pairs have the highest count, the rule `tie_break` decides.
 
     Examples:
         >>> letters = {0: b"b", 1: b"a", 2: b"c"}
@@ -177,7 +177,7 @@ def choose(
     match tie_break:
         case "lowest_ids":
             return min(tied)
-        case "highest_pair":  # in plain training no two spellings are equal; if they are, ids decide
+        case "highest_pair":  # if spellings are equal (never in plain training), ids decide
             return max(tied, key=lambda pair: (spelling[pair[0]], spelling[pair[1]], -pair[0], -pair[1]))
         case "shortest":
             return min(tied, key=lambda p: (size[p[0]] + size[p[1]], spelling[p[0]] + spelling[p[1]], p))
@@ -201,7 +201,7 @@ def train_bytes(
     pretokens, and equal pretokens are stored once, with their count as the weight.
 
     Raises:
-        ValueError: If `vocab_size` is below `next_id`, which is 256, the size of the byte alphabet, by default.
+        ValueError: If `vocab_size` is below `next_id`. The default of `next_id` is 256, the size of the byte alphabet.
 
     Examples:
         >>> train_bytes(["ab", "ab"], 257)

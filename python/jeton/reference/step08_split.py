@@ -189,7 +189,7 @@ def spell_out(pattern: str) -> str:
     def write(match: re.Match[str]) -> str:
         nonlocal in_brackets
         sign = match[1] or match[3]
-        if not sign:  # the bracket of a class, or an escape that is not spelled out
+        if not sign:  # a bracket of a character class, or an escape that stays unchanged
             in_brackets = match[0].startswith("[") or (in_brackets and match[0] != "]")
             return match[0]
         ranges = members(match[2] or "s", sign.islower())

@@ -14,7 +14,7 @@ and needs no merges of its three bytes:
 
 The ids of bytes are their values. Ids of characters need a rule, so that two trainings give the same ids: the most
 frequent character is 0, the next is 1, and of equally frequent characters the first to appear has the lower id. Above,
-天 occurs four times, 今 twice, and the others once, in the order of the sentence. The ids of merges come after them.
+天 occurs four times, 今 twice, and the others once, in the order of the sentence. Merges get the next ids.
 (Training itself does not change: `train` of step 4 does not depend on the meaning of its initial ids.)
 
 **Cost.** China's list of commonly used characters has 3,500, its standard list 8,105, and Unicode has more than 150,000
@@ -195,7 +195,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Train on characters with Jeton, with an unknown token, and encode a text with unknown characters."""
+    """Train on characters with Jeton, and encode unknown characters as the id of an unknown token."""
     import jeton
 
     text, unseen = "今天天气好，今天天晴", "今天的冬天"

@@ -202,7 +202,9 @@ def tokens_in_use(known: Mapping[str, list[str]], word_counts: Mapping[str, int]
 
 
 def longest_first(word: str, tokens: Iterable[str], end: str = END) -> list[str]:
-    """Split a word: cut out the longest token wherever it occurs, then the next; equally long ones in the given order.
+    """Split a word: cut out all occurrences of the longest token, then of the next longest token, and so on.
+
+    Tokens of equal length are cut out in the given order.
 
     Examples:
         >>> longest_first("aaaab", ["a", "aaa", "b"])
@@ -211,11 +213,12 @@ def longest_first(word: str, tokens: Iterable[str], end: str = END) -> list[str]
         ['</u>']
     """
 
-    def letters(token: str) -> list[str]:  # the mark inside a token is one letter
+    def letters(token: str) -> list[str]:  # an end mark counts as one letter
         body = token.removesuffix(end)
         return [*body, end] if body != token else [*body]
 
-    pieces: list[list[str] | str] = [letters_of(word, end=end)]  # a list has unmatched letters, a string is a token
+    # The word in pieces: a string is a token that was cut out, a list holds letters that no token has matched yet.
+    pieces: list[list[str] | str] = [letters_of(word, end=end)]
     for token in sorted(dict.fromkeys(tokens), key=lambda token: -len(letters(token))):
         wanted = letters(token)
         cut: list[list[str] | str] = []

@@ -165,7 +165,7 @@ def parameters(vocab_size: int, columns: int, *, tied: bool = True) -> int:
 
 
 def curve(merges: Sequence[Merge], text: str, sizes: Sequence[int]) -> list[tuple[int, float]]:
-    """Measure bytes per token of `text` at several vocabulary sizes, which all use the first merges of one training.
+    """Measure bytes per token of `text` at several vocabulary sizes. A size uses the first `size` - 256 of `merges`.
 
     Examples:
         >>> curve(train_bytes("abababab", 258), "abab", [256, 257, 258])

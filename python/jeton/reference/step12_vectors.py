@@ -186,7 +186,7 @@ class Embedding:
         self.gradient: Matrix = [[0] * len(row) for row in self.weight]
 
     def lookup(self, ids: Batch) -> list[Matrix]:
-        """Return the rows of `ids`, of shape [texts, ids in each, columns]."""
+        """Return the table's rows for `ids`, as nested lists of the shape [texts, ids in each text, columns]."""
         check(ids, len(self.weight))
         return [[self.weight[id] for id in text] for text in ids]
 

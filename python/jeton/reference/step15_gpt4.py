@@ -177,9 +177,10 @@ def read_ranks(file: bytes) -> dict[bytes, int]:
 
 
 def halves(token: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
-    """Merge the bytes of a token until two parts are left. Use only merges whose rank is below the token's.
+    """Merge the bytes of a token until only two parts are left. Use only merges whose rank is below the token's.
 
-    If more than two are left, no merge makes the token; a trained vocabulary has no such token.
+    If no further merge applies, more than two parts are left. Then the token is not the result of a merge. A trained
+    vocabulary has no such token.
 
     Examples:
         >>> halves(b"abc", {b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"ab": 4, b"abc": 5})
@@ -210,7 +211,7 @@ def recover(ranks: Mapping[bytes, int]) -> Ranks:
 
 
 def fill_in_the_middle(document: str, start: int, end: int) -> str:
-    """Move the text from `start` to `end` behind the rest, and mark the three parts with special tokens.
+    """Move the middle, `document[start:end]`, to the end, and mark the three parts with special tokens.
 
     Examples:
         >>> fill_in_the_middle("abc", 1, 2)

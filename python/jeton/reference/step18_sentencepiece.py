@@ -126,7 +126,7 @@ class Entry(NamedTuple):
     cost: float  # the negated score, because a heap has the smallest item on top
     left: int
     right: int
-    piece: str  # both symbols joined, at the time when the entry was pushed
+    piece: str  # concatenation of the left and the right symbol when the entry was pushed
 
 
 class Merging:
@@ -223,7 +223,7 @@ def encode(text: str, pieces: Mapping[str, Piece], skip: Skip = lambda: False) -
 
 
 def explain(text: str, pieces: Mapping[str, Piece]) -> str:
-    """Describe each popped entry, with the symbols that the text has afterwards; then the totals and the result.
+    """Describe each popped entry and the symbols after it; then the totals, and the parts of each unused piece.
 
     Examples:
         >>> print(explain("ing", TRAINING))
@@ -252,7 +252,9 @@ def segmentations(text: str, pieces: Mapping[str, Piece], dropout: float) -> lis
         [(0.5, ['i', 'n', 'g']), (0.25, ['ing']), (0.25, ['in', 'g'])]
     """
     shares: dict[tuple[str, ...], float] = {}
-    starts: list[list[bool]] = [[]]  # for each run, whether its first merges are skipped; all later ones are applied
+    # The text is encoded once for each list in `starts`. Item i of the list is true if merge i of this encoding is
+    # skipped. All merges after the end of the list are applied.
+    starts: list[list[bool]] = [[]]
     for start in starts:
         made: list[bool] = []
 

@@ -146,7 +146,7 @@ def log_probabilities(counts: Mapping[str, float]) -> dict[str, float]:
 
 
 def lattice(text: str, scores: Scores) -> list[list[tuple[int, float]]]:
-    """For each position from 0, list the pieces that end there: (start, score). A character without piece is unknown.
+    """List the pieces that end at each position: (start, score). If a character is no piece, it is added as unknown.
 
     Examples:
         >>> lattice("ab", {"a": -1.0, "ab": -2.0})

@@ -49,8 +49,8 @@ def run_processes(
     canceled, iterator = context.Event(), iter(items)
     pool = ProcessPoolExecutor(workers, context, _start, (canceled,))
     try:
-        # One more item than there are workers is submitted: enough to keep each worker busy, and few enough that little
-        # work is done in vain after an error.
+        # The number of submitted items is the number of workers plus one. More items are not needed to keep each worker
+        # busy, and would only add work that is done in vain after an error.
         running: set[Future[Any]] = {pool.submit(_call, work, item) for item in islice(iterator, workers + 1)}
         while running:
             done, running = wait(running, IDLE_S, FIRST_COMPLETED)

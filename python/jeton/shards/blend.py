@@ -47,8 +47,9 @@ def blend(
             - a number, or ``{"weight": number}``: weight of the folder's tokens, relative to the weights of the other
               folders;
             - ``{"epochs": number}``: this many passes over the folder; fractions such as 0.5 are allowed;
-            - ``{"tokens": number}``: this many tokens of the folder; if it has fewer, they repeat.
-        tokens: tokens of an epoch, if shares are weights. None: the largest epoch in which no row is read twice.
+            - ``{"tokens": number}``: this many tokens of the folder; a folder with fewer tokens is repeated.
+        tokens: number of tokens in an epoch. Allowed only if the shares are weights. None: the epoch is as large as
+            possible without reading a row twice.
 
     Raises:
         ConfigError: an invalid share, weights mixed with other shares, or folders with different tokenizers or rows.
@@ -152,20 +153,21 @@ class Blend:
         """Returns the number of rows of each folder in an epoch.
 
         Args:
-            length: ids of a row; None: the row length of packed shards.
+            length: number of ids in a row; None: the row length with which the shards were packed.
 
         Raises:
-            ConfigError: the shards are packed in rows of another length, or a folder has less than a row.
+            ConfigError: as `length`; or a folder, or its share of the epoch, is smaller than one row.
         """
         length = self.length(length)
         names = [_name(dataset) for dataset in self.datasets]
         return dict(zip(names, self.quotas(length), strict=True))
 
     def length(self, length: int | None) -> int:
-        """Checks a row length against that of packed shards, and returns it.
+        """Returns the row length to use: `length`, or, if `length` is None, the row length of packed shards.
 
         Raises:
-            ConfigError: no length is given or stored, or it differs from the row length of packed shards.
+            ConfigError: `length` is None and no shards are packed, or `length` differs from the row length of packed
+                shards.
         """
         packed = self.row_length
         if length is None:

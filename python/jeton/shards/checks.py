@@ -1,8 +1,9 @@
-"""Checks entries of completions, manifests and reports when they are read: types, ranges, and names of files.
+"""Checks the JSON files of a shard folder when they are read: types, ranges, and names of files.
 
-A check is a function that returns True for a valid value. `check_fields` raises an error for the first entry whose
-check fails, so that other modules never get a value of a wrong type, a negative number, or the name of a file outside
-of the shard folder.
+These files are plans, manifests, reports, and completions (a completion records that a task is done). A check is a
+function that returns True for a valid value. If the check of an entry fails, `check_fields` raises an error. Other
+modules therefore never get a value of a wrong type, a negative number, or the name of a file outside of the shard
+folder.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ __all__ = [
 Check: TypeAlias = Callable[[Any], bool]
 
 MAX_COUNT = (1 << 63) - 1
-MAX_SHOWN = 60  # characters of a value that a message shows
+MAX_SHOWN = 60  # messages show at most this many characters of a wrong value
 SUFFIX = re.compile(r"(\.[a-z]{1,16}){1,3}")  # matches the file suffixes of all layouts
 
 
@@ -49,7 +50,7 @@ def is_count(value: Any) -> bool:
 
 
 def is_id(value: Any) -> bool:
-    """True for an id, and for -1, which is stored as the highest id if there are no ids."""
+    """True for an id, and for -1. The highest id is stored as -1 if there are no ids."""
     return type(value) is int and -1 <= value < 1 << 32
 
 
@@ -79,7 +80,11 @@ def either(*values: Any) -> Check:
 
 
 def list_of(*checks: Check, length: int | None = None) -> Check:
-    """Returns a check for lists and tuples: a single check applies to every item, several checks to one item each."""
+    """Returns a check for lists and tuples.
+
+    If one check is given, every item must pass this check; `length` is the required number of items, if any. If several
+    checks are given, there must be as many items, and item i must pass check i.
+    """
     if len(checks) == 1:
         return lambda value: (
             isinstance(value, list | tuple) and length in (None, len(value)) and all(map(checks[0], value))
@@ -92,12 +97,12 @@ def list_of(*checks: Check, length: int | None = None) -> Check:
 
 
 def map_of(check: Check) -> Check:
-    """Returns a check for objects with any names, whose values pass `check`."""
+    """Returns a check for objects: all values must pass `check`, and the names are arbitrary."""
     return lambda value: isinstance(value, dict) and all(map(check, value.values()))
 
 
 def record(**checks: Check) -> Check:
-    """Returns a check for objects that have exactly these entries."""
+    """Returns a check for objects with exactly the names in `checks`: each value must pass the check of its name."""
     return lambda value: (
         isinstance(value, dict)
         and value.keys() == checks.keys()
@@ -113,7 +118,10 @@ _is_file = record(bytes=is_count, sha256=_is_hash)
 
 
 def files_of(stem: str) -> Check:
-    """Returns a check for objects that map file names to size and hash. A name is `stem` with a suffix, without folder.
+    """Returns a check for objects that map each file name to the size and the hash of the file.
+
+    A file name must be `stem` followed by one to three suffixes such as ``.bin``, so no file name can point to
+    another folder.
 
     Examples:
         >>> file = {"bytes": 3, "sha256": "0" * 64}
@@ -130,7 +138,7 @@ def files_of(stem: str) -> Check:
 
 is_skipped = map_of(list_of(is_count, list_of(is_text)))
 is_largest = list_of(list_of(is_count, is_text, is_count_or_none))
-# Entries in the completions of those tasks that read documents.
+# Entry of a completion (the file that records that a task is done) -> check. Only for tasks that read documents.
 READ_FACTS: dict[str, Check] = {
     "bytes": is_count,
     "highest_id": is_id,

@@ -4,7 +4,10 @@
 in use does not grow with their number. `Collected` has the start and length of each document, in the order of writing.
 `write` packs the documents, gathers their ids in blocks, and writes the origin of each document or piece.
 
-    shard-00000.origins    uint32[n, 3]: task, index of the document in the task, index in the document of the first id
+    shard-00000.origins    uint32[n, 3]: task, document, start
+
+`document` is the index of the document in the task. `start` is the number of ids of the document before the piece; it
+is 0 for a whole document.
 
 Documents of a task are numbered from 0; documents without tokens have no number. Padding has the task 2³² - 1.
 """
@@ -78,7 +81,7 @@ class Collected:
     Attributes:
         ids: ids of all documents, in any order. If the documents will be packed, a row of padding ids follows.
         mask: uint8, the loss mask of `ids`, or None.
-        starts, lengths: range of `ids` of each document.
+        starts, lengths: for each document, the range of `ids` with the document's ids.
         tasks, indices: origin of each document: its task, and its number in the task.
         sources: sources of the documents, if the format has them.
         fields: metadata of the documents, if the plan keeps some.
@@ -141,7 +144,10 @@ class HeldDocuments:
                 self._field_lengths.append(np.fromiter(map(len, lines), np.uint32, len(lines)))
 
     def collected(self, task: int, pad: int | None, row: int) -> Collected:
-        """Returns all documents, in order. Unless `pad` is None, padding ids with mask 0 follow; `row`: how many."""
+        """Returns all documents, in order.
+
+        If `pad` is not None, the id `pad` is appended `row` times, with mask 0.
+        """
         lengths = _joined(self._lengths, np.uint32).astype(np.int64)
         total = int(lengths.sum())
         num_padding = 0 if pad is None else row
@@ -221,10 +227,13 @@ def write(
     stem: str,
     plan: Plan,
 ) -> dict[str, Any]:
-    """Writes documents, either in their order or packed in rows. Also writes their origins to a separate file.
+    """Writes documents: packed in rows if the plan has packing, otherwise in the order of `documents`.
+
+    The origins of the documents are written to a separate file.
 
     Returns:
-        Entries of the completion file: the totals of packing; none if the documents are not packed.
+        Entries for the completion (the file that records that the task is done): the totals of packing. If the
+        documents are not packed, the result is empty.
     """
     origins, packing, inputs = files.open(stem + ORIGINS), plan.packing, [file.path for file in plan.inputs]
     result: dict[str, Any] = {}
@@ -256,7 +265,10 @@ def write(
 
 
 def _places(documents: Collected, own: Int64, inputs: Sequence[str]) -> list[Places]:
-    """Returns the sources and the metadata of pieces. `own`: index of the document of each piece."""
+    """Returns the sources and the metadata of pieces (documents or parts of documents).
+
+    `own` contains, for each piece, the index of the document to which the piece belongs.
+    """
     sources, fields = documents.sources, documents.fields
     if sources is None and fields is None:
         return []

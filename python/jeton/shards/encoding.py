@@ -1,7 +1,7 @@
-"""Documents → ids in the type of the file, with bos and eos; totals of a task.
+"""Encodes documents to ids, with bos and eos, in the integer type of the output file; totals of a task.
 
-The core encodes a batch and adds bos and eos in one call. Special tokens that documents spell are encoded as ordinary
-text, and counted. Documents without tokens are dropped and counted.
+The core encodes a batch and adds bos and eos in one call. If a document contains the spelling of a special token, the
+spelling is encoded as ordinary text and counted. Documents without tokens are dropped and counted.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class Encoder:
         self._special = np.zeros(len(self._spellings), np.int64)
         self.documents = self.num_bytes = self.tokens = self.empty = 0
         self.highest = -1
-        # (number of ids, negated index of the document, file, number of its row or line in the range that was read)
+        # For each document: (number of ids, negated index of the document, file, row or line number)
+        # If only a range of the file is read, the row or line number counts from the start of the range.
         self._largest: list[tuple[int, int, str, int | None]] = []
 
     def encode(self, batch: Batch) -> EncodedDocuments:
@@ -107,8 +108,8 @@ class Encoder:
         Args:
             batch: the batch.
             lengths: number of ids of each document.
-            numbers: for each document of the batch, the number of documents written from it; None: one from each.
-            num_bytes: bytes of the documents; None: those of the batch.
+            numbers: for each document of the batch, how many documents are written from it. None: one document.
+            num_bytes: number of bytes of the written documents. None: the number of bytes of the batch.
         """
         self.num_bytes += batch.num_bytes if num_bytes is None else num_bytes
         if len(lengths):
@@ -122,18 +123,21 @@ class Encoder:
 
     @property
     def totals(self) -> dict[str, Any]:
-        """Entries that a subclass adds to the completion file."""
+        """Entries that a subclass adds to the completion file, which marks a task as done and stores totals."""
         return {}
 
     @property
     def special(self) -> dict[str, int]:
-        """Spelling of a special token -> number of its occurrences in documents, if any."""
+        """Spelling of a special token -> number of occurrences in documents. Omits special tokens that do not occur."""
         counts = zip(self._spellings, self._special.tolist(), strict=True)
         return {spelling: count for spelling, count in counts if count}
 
     @property
     def largest(self) -> list[tuple[int, str, int | None]]:
-        """The largest documents: number of ids, file, and number of the row or line in the range that was read."""
+        """The largest documents: (number of ids, file, row or line number).
+
+        If only a range of the file is read, the row or line number counts from the start of the range.
+        """
         return [(tokens, file, number) for tokens, _, file, number in self._largest]
 
 

@@ -103,7 +103,7 @@ OPTIONAL: dict[str, Check] = {
     "hash_range": is_hash_range,
     "tokenizer_files": files_of("tokenizer"),
     "index_files": files_of("index"),
-    "joined": lambda value: files_of("joined/joined")(value) or files_of("joined")(value),  # the second form is older
+    "joined": lambda value: files_of("joined/joined")(value) or files_of("joined")(value),  # older manifests: `joined`
     "rejects": files_of(REJECTS),
     "generations": list_of(is_count),
 }
@@ -184,7 +184,7 @@ class ShardFolder:
             raise ShardError(f"there is no folder {self}", path=str(self))
 
     def missing(self, name: str) -> ShardError:
-        """Builds the error for a missing manifest or a missing report, which are results of `merge`."""
+        """Builds the error for a missing file that `merge` writes: the manifest or the report."""
         self._check_exists()
         merge = f"{call('jeton.shards.merge', 'jeton shards merge')} writes it when all tasks are done"
         hint = self._parts() or (merge if self.has(PLAN) else "this is not a folder of shards")
@@ -236,11 +236,14 @@ class ShardFolder:
         return facts
 
     def done(self, folder: str = DONE) -> set[int]:
-        """Returns the numbers of the completed tasks. `folder`: folder of their completions; each stage has its own."""
+        """Returns the numbers of the completed tasks of one stage.
+
+        `folder`: the folder with the files that mark tasks of this stage as completed. Each stage has its own folder.
+        """
         return self._numbers(folder, ".json")
 
     def spools(self) -> set[int]:
-        """Returns the numbers of those tasks of a shuffle whose spooled files exist. `merge` removes the files."""
+        """Returns the numbers of shuffle tasks that still have spooled documents. `merge` removes the documents."""
         return self._numbers(SPOOL, ".bin")
 
     def _numbers(self, folder: str, suffix: str) -> set[int]:
@@ -287,7 +290,7 @@ class ShardFolder:
     ) -> Iterator[tuple[int, dict[str, Any] | None]]:
         """Yields each task with its completion, or with None if the completion is damaged or of another plan.
 
-        Completions that another process removes during the call are left out.
+        If another process removes a completion during the call, the task is skipped.
         """
         numbers = list(tasks)
         for start in range(0, len(numbers), READ_AHEAD):
@@ -401,9 +404,9 @@ def _done(task: int, folder: str) -> str:
 
 
 def _is_of(facts: dict[str, Any], plan: Plan, task: int, folder: str) -> bool:
-    """True if a completion belongs to the task and the plan: its identity is that of the task.
+    """True if a completion belongs to the task and the plan, that is, stores the identity that the plan gives the task.
 
-    If records were skipped or replaced, its error policy must also be that of the plan.
+    If the task skipped or replaced records, the completion must also have the same error policy as the plan.
     """
     if "identity" not in facts:  # completion of an earlier version of Jeton
         return bool(facts.get("plan") == plan.digest)

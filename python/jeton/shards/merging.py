@@ -37,7 +37,7 @@ from .tokenizers import load_tokenizer, read_tokenizer
 
 __all__ = ["JOINED", "MADE", "Totals", "add_up", "manifest_of", "merge"]
 
-JOINED = "joined"  # folder of the joined file, and stem of its name; this file has the ids of all shards
+JOINED = "joined"  # folder of the file that joins the ids of all shards; also the name of this file, without its suffix
 REJECTED = f"{REJECTS}.jsonl"
 MADE = {"jeton", "date"}  # entries of a manifest that do not depend on the plan
 MAX_PLACES = 3
@@ -124,7 +124,10 @@ def _is_left(name: str, num_shards: int) -> bool:
 
 
 def _write_rejects(folder: ShardFolder, totals: Totals) -> dict[str, Any] | None:
-    """Writes the skipped records of all tasks to one file; returns name -> size and hash, or None without records."""
+    """Writes the skipped records of all tasks to one file; returns name -> size and hash.
+
+    If no records were skipped, it writes nothing and returns None.
+    """
     if not totals.rejects:
         return None
     with folder.outputs() as files:
@@ -239,7 +242,7 @@ def _dated(folder: ShardFolder, manifest: dict[str, Any]) -> dict[str, Any]:
     """
     from .. import __version__
 
-    with suppress(JetonError, OSError):  # the stored manifest is missing or damaged
+    with suppress(JetonError, OSError):  # raised if the stored manifest is missing or damaged
         known = folder.load_manifest()
         if {name: value for name, value in known.items() if name not in MADE} == manifest and known.keys() >= MADE:
             return known
@@ -330,12 +333,13 @@ class Totals:
         self._shuffled: Counter[str] = Counter()
         self._tally = Tally()
         self._records: dict[str, list[int]] = {}
-        # completions of the tasks that skipped records, each with: file -> number of lines before the task's range
+        # For each task that skipped records: its completion (the stored facts of the finished task), and a dictionary
+        # from each file to the number of lines before the task's range.
         self.rejects: list[tuple[dict[str, Any], dict[str, int]]] = []
         self._all_sources = group_files([file.path for file in plan.inputs])
 
     def add(self, facts: dict[str, Any]) -> dict[str, Any]:
-        """Adds the completion of a task; returns the entry of its shard in the manifest."""
+        """Adds the stored facts of a completed task; returns the manifest entry of the task's shard."""
         self._seconds.update(facts["seconds"])
         packing = facts.get("packing", {})
         self._packing.update(packing)
@@ -387,7 +391,7 @@ class Totals:
     def _add_documents(self, facts: dict[str, Any]) -> None:
         """Adds the totals of a task that read documents."""
         for piece in self._plan.tasks[facts["task"]].pieces:
-            if piece.start == 0:  # the file is read from its start: drop the line count of an earlier pass over it
+            if piece.start == 0:  # the file is read from its start: remove the line count of a previous pass, if any
                 self._lines.pop(self._plan.inputs[piece.input].path, None)
         for name in ("documents", "bytes", "tokens", "empty"):
             self.sums[name] += facts[name]
@@ -397,7 +401,7 @@ class Totals:
             known += [self._place(*split_place(place)) for place in places][: MAX_PLACES - len(known)]
             self._skipped[kind] = before + count, known
         largest = [(tokens, self._place(file, number)) for tokens, file, number in facts["largest"]]
-        # `sorted` is stable: of documents with equally many ids, those that were read first are kept
+        # `sorted` is stable: if documents have equally many ids, the documents that were read first are kept
         self._largest = sorted([*self._largest, *largest], key=lambda found: -found[0])[:MAX_PLACES]
         self._replaced.update(facts["replaced"])
         self._special.update(facts["special"])
@@ -412,7 +416,8 @@ class Totals:
             self.rejects.append((facts, {file: self._lines[file] for file in files}))
         rows = facts.get("sources", {})  # tasks of the format counts have no sources
         # Each task groups its own inputs into sources; `regroup` maps these sources to the sources of all inputs.
-        # A completion without an identity is from an earlier version, which already used the sources of all inputs.
+        # If a completion has no identity, an earlier version of Jeton wrote it. That version grouped all inputs, so its
+        # sources need no mapping.
         names = regroup(files, self._all_sources) if rows and "identity" in facts else {}
         for source, row in rows.items():
             name = names.get(source, source)

@@ -1,4 +1,4 @@
-"""`Mix`: the amount of each source in a mix, from the counts in the manifests of its folders.
+"""`Mix`: how much of each source a mix takes, computed from the counts in the manifests of the sources.
 
     OUT/web, OUT/code    an ordinary folder of shards for each source
     OUT/mix.json         the amounts: weights, epochs, ids or samples
@@ -9,7 +9,8 @@ Weights are not stored in shards, so you can change a mix without encoding again
 - sources with weights share the rest of ``tokens``, in proportion to the weights; without ``tokens``, they share as
   many ids as their ``max_epochs`` permit.
 
-The number of ids of a source is that of all its documents or, in packed shards, of all its rows, including padding.
+The number of ids of a source is the number of ids in all documents of the source. If the shards are packed, it is the
+number of ids in all rows, including padding.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class MixedSource:
 
     Attributes:
         folder: folder of the source's shards.
-        documents, items, tokens: number of documents, of items of the dataset (documents or rows), and of ids.
+        documents: number of documents.
+        items: number of items of the dataset. An item is a row in packed shards, and a document in other shards.
+        tokens: number of ids.
         epochs: number of passes over the source in the mix, as an exact fraction.
 
     Examples:
@@ -95,10 +98,12 @@ class Mix:
         return {name: float(taken / total) for name, taken in exact.items()}
 
     def blend(self) -> Blend:
-        """Returns the mix as a `Blend` for `loader`. An epoch is one pass over the mix, with `epochs` of each source.
+        """Returns the mix as a `Blend` for `loader`.
+
+        One epoch of the blend is one pass over the mix, in which each source is read `MixedSource.epochs` times.
 
         Raises:
-            UnsupportedFeatureError: a URL, or a format that `open` does not support.
+            UnsupportedFeatureError: a source is at a URL, or is in a format that `open` does not support.
 
         Examples:
             >>> import jeton, pathlib, tempfile
@@ -146,9 +151,9 @@ def mix(output: str | os.PathLike[str]) -> Mix:
 
     Raises:
         ShardError: the folder has no mix, or a source is not merged.
-        ConfigError: the mix takes more of a source than ``max_epochs`` permits, or its sources differ in format or
-            tokenizer.
-        FormatError: ``mix.json`` or a manifest is damaged, or of another version.
+        ConfigError: the mix cannot be computed: for example, it takes more of a source than ``max_epochs`` permits,
+            or two sources differ in format or tokenizer.
+        FormatError: ``mix.json`` or a manifest is damaged, or has another version number.
 
     Examples:
         >>> import jeton, pathlib, tempfile
@@ -227,7 +232,7 @@ def _check_alike(manifests: Mapping[str, Mapping[str, Any]], where: str) -> None
 
 
 def _size(manifest: Mapping[str, Any]) -> tuple[int, int]:
-    """Returns the number of items and of ids of a folder."""
+    """Returns the number of items of a folder (rows in packed shards, otherwise documents) and the number of ids."""
     length = manifest.get("row_length")
     items = sum(shard["documents" if length is None else "rows"] for shard in manifest["shards"])
     return items, manifest["tokens"] if length is None else items * length
@@ -262,10 +267,10 @@ def _amounts(settings: MixFile, sizes: Mapping[str, tuple[int, int]]) -> dict[st
 
 
 def _check_epochs(source: SourceSettings, name: str, where: str, epochs: Fraction, tokens: int) -> None:
-    """Checks that the mix does not take more epochs of a source than its settings permit.
+    """Checks that the mix does not take more epochs of a source than the ``max_epochs`` of the source.
 
     Raises:
-        ConfigError: it takes more.
+        ConfigError: the mix takes more epochs.
     """
     if source.amount == "epochs" or epochs <= source.max_epochs:
         return

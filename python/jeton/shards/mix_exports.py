@@ -2,9 +2,9 @@
 
 Megatron (``--format megatron``) reads the settings from the file for ``--data-args-path``: weight and prefix of each
 shard, or of the joined file if shards are joined. The share of a source is divided among its shards in proportion to
-their ids. Megatron takes this share of the training run's samples from the source, and repeats the source if it has too
-few. For the parts of a split, the file is JSON for ``--per-split-data-args-path``, with the parts ``train``,
-``validation`` (or ``valid``) and ``test``.
+their ids. During training, Megatron takes the source's share of all samples from the source. If the source has too few
+samples, Megatron repeats the source. For the parts of a split, the file is JSON for ``--per-split-data-args-path``,
+with the parts ``train``, ``validation`` (or ``valid``) and ``test``.
 
 OLMo-core (``--format olmo``) reads the settings with ``SourceMixtureList.from_yaml``: each source has its
 ``target_ratio``, the paths of its shards, and its epochs as ``max_repetition_ratio`` if there are more than one. Loss
@@ -44,12 +44,12 @@ def mixture_settings(output: str | os.PathLike[str], system: str) -> str:
     """Returns the settings with which a training system reads a mix, a folder of shards, or the parts of a split.
 
     Args:
-        output: a folder of `make_mix`, `make` or `make_split`.
+        output: a folder written by `make_mix`, `make` or `make_split`.
         system: ``"megatron"`` or ``"olmo"``.
 
     Returns:
-        The text of the settings file: for Megatron, pairs of weight and prefix, or JSON for the parts of a split; for
-        OLMo-core, YAML. Paths are absolute.
+        The text of the settings file. For OLMo-core, the text is YAML. For Megatron, it consists of pairs of weight and
+        path prefix; for the parts of a split, the pairs are written as JSON. Paths are absolute.
 
     Raises:
         ConfigError: the system cannot read the format of the shards; or, for Megatron, a path contains white space.

@@ -54,7 +54,7 @@ class SourceSettings:
     Attributes:
         amount: one of `AMOUNTS`.
         value: number of epochs, ids or samples, or the weight.
-        max_epochs: maximum number of epochs of the source that the mix takes; only if `amount` is not ``"epochs"``.
+        max_epochs: maximum number of passes over the source in the mix; not used if `amount` is ``"epochs"``.
         corpus: files of the source, with options of reading; None if the settings are from ``mix.json``.
     """
 

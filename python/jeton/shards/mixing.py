@@ -39,21 +39,21 @@ def make_mix(
     validation: float | Fraction | Mapping[str, float | Fraction] | None = None,
     **options: Any,
 ) -> Mix:
-    """Makes the shards of a mix: a folder for each source, and ``mix.json``, with which `loader` reads them as one.
+    """Makes the shards of a mix: a folder for each source, and ``mix.json``, so that `loader` can read the whole mix.
 
     Weights, epochs and numbers of tokens are not stored in the shards. So a call with another mix of the same sources
     does not encode complete sources again; it only checks the names and sizes of their files.
 
     Args:
-        mix: a TOML file, or a mapping with its entries, see `mix_file`: for each source its paths, options of reading,
-            and a weight, epochs, tokens or samples.
+        mix: a TOML file, or a mapping with the same entries (see `mix_file`). Each source has paths, options of
+            reading, and one amount: a weight, epochs, tokens or samples.
         output: folder that will contain the folders of the sources.
         tok, options: as `make`, for all sources.
         validation: as `make_split`: each source is divided between the folders ``train`` and ``validation`` of
             `output`. The mix of ``validation`` takes one epoch of each source.
 
     Returns:
-        The mix, with its amounts; with `validation`, the mix of ``train``.
+        The mix with the computed amounts. If `validation` is given, the mix of ``train``.
 
     Raises:
         FormatError: an entry of the mix is missing, unknown or invalid.
@@ -111,7 +111,8 @@ def plan_mix(
         Dictionary: folder of each source, relative to `output` -> plan.
 
     Raises:
-        FormatError, ConfigError: as `make_mix`, except for amounts, which `mix` checks when the sources are merged.
+        FormatError, ConfigError: as `make_mix`. But amounts are not checked here: the function `mix` checks the amounts
+            after the sources are merged.
         JetonError, OSError: as `plan`.
 
     Examples:
@@ -147,12 +148,12 @@ def _parts(
 ) -> list[tuple[str, MixFile, dict[str, Any]]]:
     """Returns the folder, mix and options of each part.
 
-    With `validation`, the parts are ``train`` and those for validation; otherwise, `output` is the only part.
+    If `validation` is given, the parts are ``train`` and the validation parts. Otherwise, `output` is the only part.
     """
     if ShardFolder(output).has(PLAN):
         message = f"{os.fspath(output)} has shards of its own; pass another folder, for a folder of each source"
         raise ConfigError(message, option="output")
-    # Without validation, a plan in ``train`` is allowed, because a source can have the name ``train``.
+    # If there is no validation, the folder ``train`` may contain a plan, because ``train`` may be the name of a source.
     others = (f"{TRAIN}/{MIX}",) if validation is None else (MIX, f"{TRAIN}/{PLAN}")
     ShardFolder(output).check_free_of(*others)
     if validation is None:

@@ -1,9 +1,9 @@
 """Permutations of 0, 1, …, size - 1. Each item is computed by itself, without memory for the other items.
 
-A Feistel network whose halves have n bits each permutes the numbers of 2n bits. A result that is not below the size is
-permuted again until it is (cycle walking: the network is applied at most 4 times on average for each item). The round
-function is the finalizer of splitmix64, and the round keys come from a hash, so that an order is the same on every
-machine and in every version.
+A Feistel network with two halves of n bits permutes all numbers of 2n bits. While the result is too large (not
+below the size), the network is applied to the result again (cycle walking: at most 4 applications per item, on
+average). The round function is the finalizer of splitmix64, and the round keys come from a hash, so that an order is
+the same on every machine and in every version.
 
 Sources: Black and Rogaway, Ciphers with Arbitrary Finite Domains (CT-RSA 2002), for cycle walking; Steele, Lea and
 Flood, Fast Splittable Pseudorandom Number Generators (OOPSLA 2014), for splitmix64.
@@ -20,7 +20,7 @@ from .layouts import Int64
 
 __all__ = ["permuted"]
 
-ROUNDS = 6  # 4 suffice for large sizes; for small sizes, halves have few bits, so a round mixes less
+ROUNDS = 6  # 4 suffice for large sizes; small sizes need more, because one round on few bits mixes less
 
 
 def permuted(numbers: Int64, size: int, *key: int) -> Int64:

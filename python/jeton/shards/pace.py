@@ -1,7 +1,8 @@
 """Current rate at which the tasks of a folder complete, and the number of records that they have skipped.
 
 A completion stores no date, because a task that runs twice must write the same bytes. So the rate is computed from the
-modification times of the completion files. It includes the tasks of all machines, even after an interruption.
+modification times of the completion files. The rate therefore includes the tasks of all machines, and also tasks that
+were completed before this process started.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def _numbered(names: Iterable[str]) -> list[tuple[str, int]]:
 def count_skipped(folder: ShardFolder, plan: Plan, done: Sequence[int]) -> int | None:
     """Counts the records that tasks of the first stage have skipped; None if a completion cannot be read.
 
-    For example, a completion cannot be read while another one replaces it.
+    For example, reading can fail while a task that runs again replaces the completion file.
     """
     stage, total = plan.stages[0], 0
     try:

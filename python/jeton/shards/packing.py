@@ -4,9 +4,9 @@
 documents that are longer than a row; the pieces are placed by best-fit decreasing. Both methods pack each shard
 separately.
 
-The result is a table of pieces in the order of the file; this module does not read ids. Rows of ``"best_fit"`` are
-ordered by the document that was placed first in them, and pieces of a row by document, so that packing keeps the order
-of a shuffle.
+The result is a table of pieces in the order of the file; this module does not read ids. In ``"best_fit"``, rows are
+sorted by document number: a row has the number of the document that was placed first in the row. The pieces inside a
+row are sorted by document number, too. So if the documents were shuffled, the rows are also in shuffled order.
 
 Source: Ding et al., Fewer Truncations Improve Language Modeling (arXiv 2404.10830).
 """
@@ -40,7 +40,7 @@ class Packed(NamedTuple):
 
     Attributes:
         documents: index of the document of each piece, or `PADDING`.
-        firsts: index of each piece's first id in its document.
+        firsts: for each piece, the index of the first id within the document.
         lengths: number of ids of each piece.
         row_ends: number of pieces before the end of each row.
         cut: number of documents with more than one piece.
@@ -92,7 +92,7 @@ def check_packing(options: Mapping[str, Any]) -> None:
     """Checks options that were read from a plan.
 
     Raises:
-        ValueError: `packing_of` cannot have returned the options.
+        ValueError: an option is missing, unknown or invalid, so the options do not come from `packing_of`.
     """
     if set(options) != {"length", "method", "rest", "pad"}:
         raise ValueError("unknown options of packing")

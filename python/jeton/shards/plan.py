@@ -65,8 +65,8 @@ __all__ = [
 ]
 
 VERSION = 2
-# Bytes of input per task. It takes about two seconds to encode them: much longer than it takes to start a task, and
-# short enough that little work is lost if a task fails.
+# Bytes of input per task. Encoding this much input takes about two seconds. That is much longer than the start of a
+# task takes, and short enough that little work is lost if a task fails.
 TASK_BYTES = 256_000_000
 MIN_TASK_BYTES = 1
 MAX_SEED = (1 << 64) - 1  # highest seed of a shuffle
@@ -78,7 +78,7 @@ _is_name: Check = lambda path: is_text(path) and path != "" and "\0" not in path
 _is_file = list_of(_is_name, is_count, is_text)
 _is_cut_file = list_of(_is_name, is_count, is_text, is_count)
 _is_counting = record(stages=lambda value: isinstance(value, dict), special_tokens=list_of(is_text))
-# Entries that the JSON of every plan has. `OPTIONAL` lists the entries that are left out if the option is not set.
+# Required entries of the JSON of a plan. `OPTIONAL` lists the other entries: each is left out if its option is not set.
 FACTS: dict[str, Check] = {
     "version": either(VERSION),
     "inputs": lambda value: (
@@ -128,7 +128,7 @@ OPTIONAL: dict[str, Check] = {
 }
 # Fields that are left out of the JSON if they are None or empty, so that older plans keep their digest.
 LEFT_OUT = ("shuffle", "packing", "chat", "conversations", "grown", "keep", "hash_range", "arguments")
-MAX_ARGUMENTS = 1000  # maximum number of arguments whose totals a manifest lists
+MAX_ARGUMENTS = 1000  # if a corpus has more arguments than this, the manifest lists no totals per argument
 MAX_HASH = 12  # characters of a fingerprint in a message
 # Field of a plan -> the option that sets it, where the names differ.
 OPTIONS = {"eos": "append_eos", "bos": "prepend_bos", "length": "pack", "method": "packing"}
@@ -169,8 +169,9 @@ class Plan:
         chat: chat template of documents that are conversations; None: documents are texts.
         conversations: policy for conversations that are longer than a row, and options of the loss mask that are not
             the defaults; None: conversations are cut like other documents.
-        grown: number of inputs before each later addition of inputs; in a shuffle, each addition is a `Generation`.
-        keep: names of fields of records that are kept as metadata; None: no fields.
+        grown: for each later addition of inputs, the number of inputs that the plan had before this addition. In a
+            shuffle, each addition is a `Generation`.
+        keep: names of the record fields to keep as metadata; None: no fields.
         hash_range: only documents whose hash is in this range, see `hashing`; None: all documents.
         arguments: corpus arguments as given, each with its number of consecutive inputs; None: there are more than
             `MAX_ARGUMENTS`. They do not change the shards, and are not part of the digest.
@@ -245,7 +246,7 @@ class Plan:
 
     @property
     def _bounds(self) -> tuple[int, ...]:
-        """Indices of inputs at which generations begin, and the number of inputs."""
+        """Index of the first input of each generation, followed by the number of inputs."""
         return 0, *self.grown, len(self.inputs)
 
     def _num_buckets(self, bounds: tuple[int, int]) -> int:
@@ -270,7 +271,7 @@ class Plan:
 
         Args:
             number: number of the task.
-            folder: folder of the completions of the task's stage.
+            folder: `DONE` or `SPOOL`, the folder with the completion files of a stage. It tells the stage of the task.
         """
         return next(one for one in self.generations if number in (one.tasks if folder == SPOOL else one.buckets))
 
@@ -341,13 +342,13 @@ class Plan:
         return _sha256(self._options)
 
     def identity(self, number: int, folder: str = DONE) -> str:
-        """Returns the SHA-256 of everything that determines the bytes of a task. Completion files store it.
+        """Returns the SHA-256 of everything that determines the bytes of a task. Completion files store this digest.
 
-        The error policy is excluded, because it does not change a task in which nothing was skipped or replaced.
+        The error policy is excluded: as long as a task skips and replaces nothing, all policies yield the same bytes.
 
         Args:
             number: number of the task.
-            folder: folder of the completions of the task's stage.
+            folder: `DONE` or `SPOOL`, the folder with the completion files of a stage. It tells the stage of the task.
         """
         if self.shuffle is not None and folder == DONE:
             return _sha256([self._options_digest, number, self._generation_digests[self.generation_of(number, DONE)]])
@@ -363,16 +364,16 @@ class Plan:
 
     @cached_property
     def _generation_digests(self) -> dict[Generation, str]:
-        """Generation of a shuffle -> SHA-256 of the identities of the tasks that read its inputs."""
+        """Generation of a shuffle -> SHA-256 over the identities of all tasks that read inputs of this generation."""
         return {one: _sha256([one.buckets.start, *map(self._read_identity, one.tasks)]) for one in self.generations}
 
     def corpus(self) -> Corpus:
-        """Returns a `Corpus` that has the options of reading, and no sources."""
+        """Returns a `Corpus` with the reading options of the plan, but without sources."""
         return Corpus([], **self.reading)
 
     @cached_property
     def _unreadable(self) -> dict[int, int]:
-        """Number of each unreadable input -> its first task, which counts the input as skipped."""
+        """Index of an unreadable input -> number of its first task. Only this task counts the input as skipped."""
         found: dict[int, int] = {}
         for task in self.tasks:
             for piece in task.pieces:
@@ -480,17 +481,17 @@ class Plan:
             raise ConfigError(f"{message}{more}; pass the same, or another folder", option=what)
 
     def grown_from(self, stored: Plan, folder: str) -> Plan:
-        """Returns this plan with the inputs in the stored order, followed by the new inputs.
+        """Returns a copy of this plan in which all new inputs follow the inputs of the stored plan.
 
-        Earlier inputs keep their order. This plan is from a new listing, which is sorted, so new inputs can be between
-        earlier ones.
+        The stored inputs keep the order of the stored plan. Before the call, this plan has the order of a new, sorted
+        listing of files, in which a new file can be between two stored files.
 
         Args:
             stored: the plan in the folder.
             folder: name of the folder, for errors.
 
         Raises:
-            ConfigError: an input is missing, or the order of earlier inputs differs.
+            ConfigError: this plan lacks a stored input, or lists the stored inputs in another order.
         """
         now = {key: (index, file) for index, (key, file) in enumerate(_by_occurrence(self.inputs))}
         then = dict(_by_occurrence(stored.inputs))
@@ -520,7 +521,7 @@ def _sha256(facts: Any) -> str:
 
 
 def _by_occurrence(files: Sequence[InputFile]) -> Iterator[tuple[tuple[str, int], InputFile]]:
-    """Yields each input with its path, and the number of earlier inputs with the same path."""
+    """Yields pairs (key, input). A key is a pair: the path, and the number of earlier inputs with the same path."""
     seen = Counter[str]()
     for file in files:
         yield (file.path, seen[file.path]), file
@@ -604,7 +605,7 @@ def list_arguments(corpus: Corpus) -> list[tuple[str, list[InputFile]]]:
     lister, rules = Lister(), corpus.rules(Source([]))
     listed = [(os.fspath(place), lister.add(place, rules)) for place in places_of(corpus)]
     log_unread(lister.unread)
-    # Whether a file can be read is only checked for local files: listings of object stores do not show permissions.
+    # Only local files are checked for read permission: listings of object stores do not show permissions.
     skips = corpus.errors == "skip"
 
     def found(file: str) -> InputFile:

@@ -84,9 +84,9 @@ def plan(
     the error policy changes, tasks stay complete if they skipped or replaced nothing.
 
     Args:
-        corpus: a path, glob, folder or URL, a list of them, or a `Corpus` of them with options for reading. A text that
-            the tokenizer cannot encode is an error under every policy, such as an unknown word if the tokenizer has no
-            unknown token.
+        corpus: a path, glob, folder or URL, a list of them, or a `Corpus` of them with options for reading. Under
+            every error policy, a text that the tokenizer cannot encode is an error. (Example: the text has an unknown
+            word, and the tokenizer has no unknown token.)
         output: the folder of the shards; it is created.
         tok: the tokenizer, or its path or name. None for ``format="counts"``.
         format: ``"megatron"``, ``"bin"`` (nanoGPT), ``"llmc"``, ``"datatrove"``, ``"olmo"``, ``"mds"``
@@ -243,7 +243,7 @@ def updated(folder: ShardFolder, stored: Plan, listed: Plan) -> Plan:
 
 
 def _pairs(made: Plan, stored: Plan) -> Iterator[tuple[InputFile, InputFile]]:
-    """Yields each input of the new plan that is also in the stored plan (by path), with the stored entry."""
+    """Yields a pair (new entry, stored entry) for each input whose path is in both plans."""
     then = {file.path: file for file in stored.inputs}
     return ((now, then[now.path]) for now in made.inputs if now.path in then)
 
@@ -397,7 +397,8 @@ def status(output: StrPath, *, details: bool = False) -> Status:
 
     Args:
         output: the folder.
-        details: also read the completions of tasks, for the skipped records, the rate, and the time left.
+        details: also read the file that each complete task has written, to report the skipped records, the rate, and
+            the time left.
 
     Raises:
         ShardError: the folder has no plan.
@@ -445,9 +446,10 @@ def status(output: StrPath, *, details: bool = False) -> Status:
 def stage_done(folder: ShardFolder, plan: Plan, number: int) -> set[int]:
     """Returns the numbers of the completed tasks of a stage.
 
-    While the second stage of a shuffle is incomplete, a task of the first stage is only complete if its spooled
-    documents exist. `merge` removes spooled documents. So if a shard is lost after `merge`, the first stage runs again
-    for the shard's whole generation, and then the second stage for the shard.
+    The first stage of a shuffle writes spooled documents, which the second stage reads. While a shard is missing, a
+    task of the first stage counts as complete only if its spooled documents exist, or if no missing shard needs them.
+    `merge` removes spooled documents. So if a shard is lost after `merge`, all first-stage tasks of its generation (the
+    inputs that were planned together) run again. Then the second stage makes the shard again.
     """
     stage = plan.stages[number]
     # Spools are listed before the shards: `merge` in another process can remove spools in between, but only when all
@@ -464,8 +466,8 @@ def stage_done(folder: ShardFolder, plan: Plan, number: int) -> set[int]:
 def missing_tasks(folder: ShardFolder, plan: Plan, number: int) -> list[int]:
     """Returns the numbers of the tasks of a stage that are not complete.
 
-    A listing can omit a file that another process is replacing. So if a task is not in the listing of completions, its
-    file is looked up.
+    Each complete task has a file in the folder. The listing of the folder can omit a file that another process is
+    replacing. So if a task is not in the listing, the task's file is looked up by name.
     """
     stage = plan.stages[number]
     missing = sorted(set(range(len(stage.tasks))) - stage_done(folder, plan, number))

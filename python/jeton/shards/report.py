@@ -81,10 +81,11 @@ class Report:
         special: spelling of a special token -> number of its occurrences in documents; an occurrence is
             encoded as text.
         largest: number of ids and source of the documents with the most ids.
-        sources: source -> its totals; a source is a file, or a folder if there are many files. Empty for counts.
+        sources: source -> its totals; a source is a file, or a folder if there are many files. Empty if the
+            format is ``counts``.
         seconds: stage of a task (read, parse, encode, write, sync) -> its processor or waiting time in seconds, summed
             over all tasks.
-        joined: names of the files that have all shards as one.
+        joined: names of the files into which all shards were joined; empty if the shards were not joined.
         packing: for packed shards: row length (``length``) and ``method``; number of ``rows``, of ``pieces`` (each is
             from a document or is padding), of documents that were ``cut``, of ``padding`` ids, and of ``dropped`` ids;
             and ``fill``, the share of ids that are not padding.
@@ -180,7 +181,7 @@ class Report:
         return cls(**given)
 
     def plot(self, path: str | os.PathLike[str]) -> None:
-        """Saves a plot: bytes per token and tokens by source, the largest documents, and skipped records.
+        """Saves a plot: bytes per token by source, number of tokens by source, largest documents, skipped records.
 
         Args:
             path: path of the plot, which must end in .png, .svg or .pdf.

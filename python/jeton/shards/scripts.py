@@ -115,8 +115,8 @@ def kubernetes_manifest(
     if isinstance(folder.storage, LocalStorage):
         container["volumeMounts"] = [{"name": "data", "mountPath": mount or os.path.dirname(where)}]
         pod["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": string(claim, "claim")}}]
-    # After a wrong command (exit code 2), the index fails, because a retry would fail, too. After a failure that can be
-    # transient (exit code 1), or if the pod is killed, the pod is restarted.
+    # Exit code 2 means that the command is wrong: Kubernetes then gives up this index of the Job, because a retry would
+    # fail, too. If the failure can be transient (exit code 1), or if the pod is killed, Kubernetes starts a new pod.
     policy = [{"action": "FailIndex", "onExitCodes": {"containerName": "shards", "operator": "In", "values": [2]}}]
     spec = {
         "completionMode": "Indexed",

@@ -3,8 +3,8 @@
 A corpus of four files has four sources. A corpus of 100,000 files in six folders has six: files are replaced by their
 folders, and these folders by their parents, until there are at most `MAX_SOURCES` sources. A task groups only its own
 files, so that its totals do not depend on inputs that are added later. `merge` groups the files of all inputs in the
-same way. Each source of a task equals a source of `merge` or is inside one, so `merge` can add the totals of the former
-to those of the latter.
+same way. Each source of a task equals a source of `merge`, or is a file or folder inside a source of `merge`. So the
+totals of the task's source can be added to the totals of the source of `merge`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class SourceTotals(NamedTuple):
 def group_files(files: Sequence[str], most: int = MAX_SOURCES) -> dict[str, str]:
     """Returns file -> source: the file itself or, if there are more than `most` files, a folder that contains it.
 
-    All sources are the same number of levels above their files: the smallest number that yields at most `most` sources.
+    Each source is k levels above its file, with the same k for all files. If there are at most `most` files, k is 0.
+    Otherwise k is the smallest number for which there are at most `most` folders.
 
     Examples:
         >>> group_files(["a/x.txt", "a/y.txt", "b/z.txt"], 2)
@@ -65,7 +66,9 @@ def group_files(files: Sequence[str], most: int = MAX_SOURCES) -> dict[str, str]
 
 
 def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
-    """Returns source in a task -> source in the report. They can differ, because a task groups only its own files.
+    """Returns source in a task -> source in the report.
+
+    The two sources can differ: a task groups only its own files, but the report groups the files of all inputs.
 
     Args:
         files: the files of the task.
@@ -76,8 +79,8 @@ def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
         {'a/x.txt': 'a/'}
     """
     found = {own: sources[file] for file, own in group_files(files).items()}
-    # Tasks of earlier versions were grouped by the sources that the whole corpus had then. Such a source is a file or a
-    # folder at any level above it.
+    # In earlier versions of Jeton, a task grouped the files of the whole corpus, as the corpus was at that time. The
+    # source of a file can therefore be the file itself or a folder at any level above the file.
     for file in files:
         name = file
         while name != sources[file] and name not in found:
@@ -87,7 +90,7 @@ def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
 
 
 def _parent(name: str) -> str:
-    """Returns the folder above a file or folder, with a slash at its end; the name itself if there is none."""
+    """Returns the folder above a file or folder, with a final slash. If there is no folder above, returns `name`."""
     head = name.rstrip("/").rpartition("/")[0]
     return f"{head}/" if head.strip("/") and not head.endswith(":/") else name
 

@@ -121,7 +121,7 @@ def plan_split(
 
 
 def parts_of(validation: Share | Mapping[str, Share]) -> dict[str, tuple[Share, Share]]:
-    """Returns the parts: name -> range of hashes, whose start and end are given as shares of all hashes.
+    """Returns the parts: name -> (start, end) of the part's range of hashes, as fractions of all hashes (0 to 1).
 
     Raises:
         ConfigError: a share is not between 0 and 1, the shares leave no documents for ``train``, or a name is invalid.

@@ -1,14 +1,15 @@
 """Storage of a folder of shards: a local folder, or a URL of fsspec such as ``s3://bucket/folder``.
 
-Both publish a file either completely or not at all; the other modules rely only on this property:
+A file is published either completely or not at all, both in a local folder and at a URL. The other modules rely only
+on this property. The steps of publishing a file:
 
     local   temporary file → fsync → rename; `flush` makes names durable
     URL     temporary file on this machine → one PUT, or an upload in parts (the last request publishes the file)
 
 Names are relative, such as ``done/00000.json``. Files at a URL are copied to this machine before they are mapped.
 
-Left out: object stores without read-after-write consistency (S3, GCS, Azure and MinIO have it), and partial uploads of
-killed workers, which a lifecycle rule of the bucket removes.
+Left out: object stores without read-after-write consistency (S3, GCS, Azure and MinIO have it); removing the partial
+uploads of killed workers (configure a lifecycle rule of the bucket for this).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from ..util.atomic import remove_stale, write_atomically
 __all__ = ["LocalStorage", "RemoteStorage", "Storage", "storage_of"]
 
 READ_AHEAD = 256  # number of files that are read in parallel
-LISTINGS = 8  # attempts to list a folder whose files vanish during the call
+LISTINGS = 8  # a listing fails if a file vanishes meanwhile; up to this many failures are retried
 
 
 class Storage(ABC):
@@ -67,7 +68,10 @@ class Storage(ABC):
 
     @abstractmethod
     def times(self, folder: str = "") -> dict[str, float]:
-        """Returns the files in a folder: name -> modification time, in seconds since 1970; empty without the folder."""
+        """Returns the modification times of the files in a folder: name -> seconds since 1970.
+
+        If the folder is missing, the result is empty.
+        """
 
     def names(self, folder: str = "") -> list[str]:
         """Returns the names of the files in a folder; empty if the folder is missing."""
@@ -103,7 +107,10 @@ class Storage(ABC):
 
     @abstractmethod
     def put_new(self, name: str, data: bytes) -> bool:
-        """Like `put`, but returns False if the file exists, even if another process has just created it."""
+        """Publishes a small file like `put`, but only if no file has this name; returns True if it was published.
+
+        If several processes call this function at the same time with the same name, at most one of them gets True.
+        """
 
     @abstractmethod
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
@@ -237,7 +244,11 @@ class LocalStorage(Storage):
         return nullcontext(self.path)
 
     def temporary(self) -> BinaryIO:
-        """See `Storage`. Creates the file in the folder, whose disk has space for a shard; TMPDIR can be too small."""
+        """See `Storage`.
+
+        Creates the file in the folder of the shards: the disk of this folder has space for a shard, but the disk of
+        TMPDIR can be too small.
+        """
         return cast(BinaryIO, tempfile.TemporaryFile(dir=self.path))
 
     def flush(self, folder: str = "") -> None:
@@ -390,7 +401,10 @@ class RemoteStorage(Storage):
 
 
 def _time_of(info: dict[str, Any]) -> float | None:
-    """Returns the modification time in an entry of a listing, or None. Its key and type depend on the protocol."""
+    """Returns the modification time of a file from its entry in fsspec's listing; None if the entry has no time.
+
+    The protocol of the URL determines under which key and as which type the time is stored.
+    """
     for name in ("LastModified", "last_modified", "mtime", "updated", "created"):
         value = info.get(name)
         if isinstance(value, str):

@@ -1,8 +1,9 @@
 """Tasks: consecutive pieces of files, in the order of the inputs, of about the same number of bytes.
 
 JSON Lines, text with ``documents="line"`` and Parquet can be split at any byte: a line belongs to the piece in which it
-begins, a row group to the piece that has its middle. Every other file is one piece, and small files share a task. The
-tasks depend only on names, sizes and options, so every host can compute them without reading data.
+begins, and a row group belongs to the piece that contains the row group's middle byte. Every other file is one piece,
+and small files share a task. The tasks depend only on names, sizes and options, so every host can compute them without
+reading data.
 
 Invariant: the pieces of all tasks, in order, cover each byte of each file exactly once. Therefore, documents and their
 order do not depend on the size of a task.
@@ -35,7 +36,7 @@ __all__ = [
     "is_divisible",
 ]
 
-DONE, SPOOL = "done", "spool"  # folders of the completion files of tasks; `SPOOL` also has outputs
+DONE, SPOOL = "done", "spool"  # folders of the files that mark tasks as done; `SPOOL` also has outputs
 UNREADABLE = "unreadable: "
 EXPANSION = 4  # assumed compression ratio, for grouping compressed files into tasks
 
@@ -46,8 +47,8 @@ class InputFile(NamedTuple):
     Attributes:
         path: absolute path or URL of the file.
         size: size in bytes.
-        version: a value that changes with the content: modification time or ETag. If the file could not be read when it
-            was planned: `UNREADABLE` and a reason; ``errors="skip"`` skips the file.
+        version: a value that changes with the content: modification time or ETag. If the file could not be read
+            during planning: `UNREADABLE` and a reason; ``errors="skip"`` skips the file.
         cut: the size for which the split points were chosen, if the file has since grown or shrunk; None otherwise. The
             last piece has the bytes beyond this size.
     """
@@ -64,7 +65,7 @@ class InputFile(NamedTuple):
 
     @property
     def is_readable(self) -> bool:
-        """True if the file could be read when it was planned."""
+        """True if the file could be read during planning."""
         return not self.version.startswith(UNREADABLE)
 
     def changed_to(self, now: InputFile, task_bytes: int) -> InputFile:

@@ -38,7 +38,7 @@ def remove_invalid(
         Tally of the records of the valid tasks; number of invalid tasks.
     """
     tally = Tally()
-    found: list[tuple[str, set[int]]] = []  # folder of completions, invalid tasks
+    found: list[tuple[str, set[int]]] = []  # for each stage: the folder of its completions, and the invalid tasks
     again: set[int] = set()  # tasks of a shuffle's second stage whose documents must be spooled again
     for stage in plan.stages:
         done = folder.done(stage.folder)
@@ -58,8 +58,8 @@ def remove_invalid(
     number = sum(len(invalid) for _, invalid in found)
     if number and folder.has(MANIFEST):
         folder.storage.remove([MANIFEST])
-    # Completions of a shuffle's second stage are removed first. If the process is killed before it removes those of the
-    # first stage, the next call still finds the spools invalid, and removes the rest.
+    # A shuffle has two stages. Completions of the second stage are removed first. If the process is killed before
+    # completions of the first stage are removed, the next call still finds the spools invalid, and removes the rest.
     for name, invalid in reversed(found):
         folder.remove_done(invalid, name)
     return tally, number
@@ -73,8 +73,8 @@ def _has_files(folder: ShardFolder, stage: Stage, facts: dict[str, Any], sizes: 
     if files == "hashes":
         expected |= {f"{REJECTS}/{name}": file for name, file in facts.get("rejects", {}).items()}
     for name, file in expected.items():
-        # If the listing lacks the file or has another size, the size is read from the file, because a listing can omit
-        # a file that another process is replacing.
+        # If the listing does not show the expected size of the file, the size is read from the file itself. Reason: a
+        # listing can omit a file while another process is replacing the file.
         size = found[name] if found.get(name) == file["bytes"] else folder.storage.size(name)
         if size is None and stage.folder == SPOOL and not name.startswith(REJECTS):
             continue

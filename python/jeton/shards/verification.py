@@ -59,8 +59,8 @@ class Verification:
         compared: number of documents that were read from the inputs and encoded again, with equal ids.
         decoded: number of compared documents that were also decoded. Without inputs: number of decoded documents.
         decoded_equal: number of decoded documents whose bytes equal the source. (They differ if the tokenizer
-            normalizes text or drops white space.) Without inputs: number of those whose decoded text encodes to the
-            same ids.
+            normalizes text or drops white space.) Without inputs: number of decoded documents for which encoding the
+            decoded text gives the same ids.
         problems: descriptions of all differences; empty if there are none.
         inputs: ``"read"``: samples were compared with the inputs; ``"missing"``: no input of the samples is on this
             machine; ``"ignored"``: with ``inputs=False``.
@@ -162,7 +162,8 @@ class _Verifier:
         self._highest = -1
         self._totals: Totals | None = None  # totals of the completion files
         self._is_reordered = plan.shuffle is not None or plan.packing is not None
-        # task -> (expected ids of its first batch, number of its documents found in shards, number of its ids found)
+        # task -> (expected result of the task's first batch, number of documents and number of ids of this batch that
+        # were found in the shards)
         self._samples: dict[int, tuple[EncodedDocuments, int, int]] = {}
 
     def run(self, report: Any, sampled: Sequence[int]) -> Verification:
@@ -219,9 +220,9 @@ class _Verifier:
         self._totals, shards = add_up(self._folder, self._plan)
         expected = manifest_of(self._plan, self._totals, shards, files, joined, rejects, manifest.get("pad"))
         if (rejects is None) != (not self._totals.rejects):
-            expected["rejects"] = object()  # equals no entry, so a difference is reported
+            expected["rejects"] = object()  # a new object equals no value, so a difference is reported
         if (files is None) != (self._plan.tokenizer is None):
-            expected["tokenizer_files"] = object()  # equals no entry, so a difference is reported
+            expected["tokenizer_files"] = object()  # a new object equals no value, so a difference is reported
         if "input_root" not in manifest:  # manifest of an earlier version
             del expected["input_root"]
             expected["shards"] = [{name: shard[name] for name in shard if name != "inputs"} for shard in shards]
@@ -410,7 +411,7 @@ class _Verifier:
     ) -> str | None:
         """Compares a part of a shard with the expected documents; describes the first difference, or returns None.
 
-        `first`, `start`: index of the first document of this part, and of its first id in `found.tokens`.
+        `first`: index of the first document of the part. `start`: index of the part's first id in `found.tokens`.
         """
         if not np.array_equal(found.tokens[start : start + len(expected.ids)], expected.ids):
             return "its ids differ from those of its source"
@@ -431,7 +432,8 @@ class _Verifier:
         for index in _spread_numbers(len(found), NUM_DECODED):
             ids = found[index].tolist()
             text = tok.decode_bytes(self._content(found[index]) if is_whole else ids)
-            if is_whole:  # part of a document, or text from a template, does not always encode to its ids again
+            # Parts of documents and chats are not encoded again: the new ids can differ from the ids in the shard.
+            if is_whole:
                 self._decoded += 1
                 with suppress(InvalidTextError):  # the tokenizer cannot encode some characters
                     again = tok.encode(text, add_special_tokens=False)

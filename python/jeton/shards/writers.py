@@ -1,4 +1,7 @@
-"""Selects the writer of a task's documents: that of the format, one that packs rows, or one for a shuffle."""
+"""Selects the writer of a task's documents.
+
+A shuffle uses `SpoolWriter`. Packed rows use `PackedWriter`. All other tasks use the writer of the shard format.
+"""
 
 from __future__ import annotations
 

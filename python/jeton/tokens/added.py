@@ -113,7 +113,7 @@ def with_added_tokens(
     Args:
         vocabulary: the entries of the model.
         tokens: pairs of id and token; a token with the id of an entry replaces that entry.
-        entries: ids of added tokens that the model keeps as entries.
+        entries: the ids of those added tokens that are also entries of the model.
     """
     rows = [
         (id, token.content.encode(), token.special, _bits(token) | (_IS_ENTRY if id in entries else 0))

@@ -191,8 +191,8 @@ class Counts:
             weight: a number ≥ 0. A float stands for its exact binary value, `Fraction(1, 3)` for exactly one third.
 
         Raises:
-            ConfigError: a weight that is negative, not a number, or whose numerator or denominator exceeds 64 bits.
-            TrainingError: a count of 2⁶⁴ or more.
+            ConfigError: the weight is not a number of at least 0, or the numerator or denominator exceeds 64 bits.
+            TrainingError: a weighted count is 2⁶⁴ or more.
 
         Examples:
             >>> from fractions import Fraction

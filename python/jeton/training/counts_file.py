@@ -30,7 +30,8 @@ from .stages import Stages
 __all__ = ["read", "write"]
 
 MAGIC = b"JTCOUNT1"
-MOST_FACTS = 1 << 26  # limit in bytes; a normalizer's rules and a few thousand special tokens take about 1 MB
+# Maximum length of the facts in bytes. A normalizer's rules and a few thousand special tokens take about 1 MB.
+MOST_FACTS = 1 << 26
 
 
 def write(core: _core.Counts, facts: Mapping[str, Any], memory: _core.Memory, file: BinaryIO | RawIOBase) -> None:
@@ -76,7 +77,7 @@ def _is_count(number: object) -> bool:
 
 
 def _read(facts: dict[str, Any], name: str, at: int) -> tuple[_core.Counts, dict[str, Any]]:
-    """Reads the entries of a file, which begin at byte `at`, and the fields in `facts`."""
+    """Reads the entries of a file, from byte `at` on. Also validates the fields in `facts`, and returns them."""
     if facts["version"] != 1:
         version = facts["version"]
         raise FormatError(f"version {version!r}; this Jeton reads version 1: use a newer Jeton", format="counts")

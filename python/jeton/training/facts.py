@@ -1,7 +1,7 @@
 """Facts of a training run: attached to the tokenizer, written as a log, or printed as a trace.
 
-`TrainingLog` has every merge, with the token counts of the corpus after the merge. `trace_training` prints a run on
-small input, as `Replay` shows it.
+`TrainingLog` has every merge, with the token counts of the corpus after the merge. `trace_training` repeats a training
+run on small input and prints the lines of the replay (`Replay.lines`).
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ class Replay:
         return f"Replay({len(self.steps)} merges of {self.corpus_bytes} bytes)"
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the replay as JSON. Its entry `tokens` maps every id that occurs to the id's bytes in hexadecimal."""
+        """Returns the replay as JSON. Entry `tokens`: each id of the run -> bytes of the token, in hexadecimal."""
         ids = {id for sequence in self.sequences for id in sequence.ids} | set(self._made)
         ids |= {id for step in self.steps for pair in step.pairs for id in pair[:2]}
         return {

@@ -1,4 +1,4 @@
-"""Required tokens (`Rules.required`): appends merges to the learned merges, so that each text becomes one token."""
+"""Required tokens: appends merges to the learned merges, so that each text in `Rules.required` becomes one token."""
 
 from __future__ import annotations
 

@@ -38,7 +38,8 @@ class Rules:
 
     Attributes:
         whole_characters: a token consists of whole characters, or it is a part of a single character. (Byte-level
-            tokens of rare characters are built from such parts.) At byte level, the next three rules imply this rule.
+            tokens of rare characters are built from such parts.) At byte level, each of the next three rules implies
+            this rule.
         one_class: all characters of a token are of one class: letters with their marks, numbers, white space, or other
             characters. One space may precede them.
         one_script: the letters of a token have one script; Han, Hiragana and Katakana count as one.

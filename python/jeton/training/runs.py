@@ -1,11 +1,14 @@
-"""Stores counts on disk while a corpus is counted: if they exceed the memory limit, or to make a checkpoint.
+"""Stores counts on disk while a corpus is counted.
 
-    runs        ``run-000001.jtr`` and so on: sorted counts, each of a contiguous range of the corpus
+Counts are stored if the counts in memory exceed the memory limit, and whenever a checkpoint is saved. The files are:
+
+    runs        ``run-000001.jtr`` and so on: each run has the sorted counts of one contiguous range of the corpus
     state.json  for a checkpoint only: position, options, and names of the runs
 
-A run is written to a temporary file, flushed to disk and renamed; then the state is replaced atomically. Invariant:
-whenever the process ends, all runs that the state lists are complete. Runs that it does not list are stale and are
-removed. Ctrl-C is deferred until a save is complete; the log then reports the state of the checkpoint.
+A run is written to a temporary file, which is then renamed. For a checkpoint, the run is flushed to disk before it is
+renamed, and afterwards the state is replaced atomically. Invariant: whenever the process ends, every run listed in the
+state is complete. A run that is not listed is stale and is removed. Ctrl-C is deferred until a save is complete; the
+log then reports the state of the checkpoint.
 
 Not supported: two processes that count into the same folder at the same time.
 """
@@ -37,8 +40,8 @@ from ..util.atomic import write_atomically
 
 __all__ = ["Position", "RunFolder", "defer_interrupt", "log_kept_counts"]
 
-# Numbers in a state must be below this limit: positions must fit in 64 bits, and each byte of the corpus can have up to
-# 128 (2⁷) positions.
+# Every number in the state file must be below this limit. A byte of the corpus can have up to 128 (2⁷) pretokens, each
+# with a position of its own, so the positions of 2⁵⁶ bytes are below 2⁶³ and fit in 64 bits.
 MOST = 1 << 56
 STATE = "state.json"
 MOST_RUNS = 64  # maximum number of runs in one k-way merge; more runs are merged in several passes
@@ -70,7 +73,8 @@ class RunFolder:
     """Folder of runs, with its state.
 
     Attributes:
-        folder: folder of the checkpoint, or parent of a temporary folder, which is created with the first run.
+        folder: folder of the checkpoint. Without a checkpoint: the folder in which a temporary folder is created for
+            the first run; None: the system's default.
         is_checkpoint: True if the state is saved, so that counting can resume.
         options: name -> value; counting only resumes with equal options.
         position: position in the corpus after the last document that the runs contain.

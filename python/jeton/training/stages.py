@@ -51,7 +51,9 @@ class Stages:
 
     @classmethod
     def of(cls, what: str | Pattern | Definition | Stages | None) -> Stages:
-        """Converts from a pattern (a name or a regex; None does not split) or a `Definition`.
+        """Converts a pattern or a `Definition` to stages.
+
+        A pattern is given as a name or a regex. If the pattern is None, the stages do not split the text.
 
         Raises:
             ConfigError: as `Pattern.of`.

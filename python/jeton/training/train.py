@@ -65,8 +65,8 @@ def train(
         pattern: pre-tokenization pattern: a name or a regex (tiktoken's dialect); ``"none"`` does not split. Default:
             ``"o200k"`` at byte level, ``"none"`` at character level, words between white space with `end_of_word`.
         tie_break: order in which pairs with equal counts are merged: ``"lowest_ids"`` (the default), ``"first"``,
-            ``"highest_pair"``, ``"shortest"``. `lowest_ids` compares ids of this tokenizer; Hugging Face numbers its
-            alphabet differently, so pass ``preset="hf"`` for its merges.
+            ``"highest_pair"``, ``"shortest"``. `lowest_ids` compares ids of this tokenizer. Hugging Face gives the
+            alphabet other ids: to learn the same merges as Hugging Face, pass ``preset="hf"``.
         min_frequency: pairs with a lower count are not merged. Default: 1, or the default of the preset.
         special_tokens: control tokens. They split the documents, are never learned, and get the last ids.
         unk_token: token for characters that are not in the corpus; one of the special tokens, or an additional one.
@@ -280,7 +280,7 @@ def _check_trace(recipe: Recipe, preset: TrainingPreset) -> None:
     """Checks that the merges can be replayed.
 
     Raises:
-        ConfigError: the model is not BPE, its merges strip a prefix, or there are two stages of learning.
+        ConfigError: the model is not BPE, the model has a continuing-subword prefix, or learning has two stages.
     """
     model = recipe.definition.model
     if not isinstance(model, Bpe) or model.continuing_subword_prefix:

@@ -40,7 +40,7 @@ MAX_INT64 = (1 << 63) - 1
 
 
 class Keep:
-    """Type of `KEEP`: a default for arguments where None is a value of its own. `KEEP` leaves the setting unchanged."""
+    """Type of `KEEP`: the default of an argument that also accepts None. `KEEP` leaves the setting unchanged."""
 
     def __repr__(self) -> str:
         return "…"
@@ -93,7 +93,7 @@ def _bound(number: int) -> str:
 
 
 def is_finite(number: Any) -> bool:
-    """Tests whether a number is, or converts to, a finite `float`: not NaN, infinity, or beyond the range of `float`.
+    """Tests whether a number, as a `float`, is finite: neither NaN nor infinity, and within the range of `float`.
 
     Examples:
         >>> is_finite(0.1), is_finite(float("nan")), is_finite(10**5000)

@@ -98,7 +98,7 @@ def _calls_of_logging() -> set[tuple[int, int, int]]:
 
 
 def _use_by_other_threads() -> tuple[bool, set[int]]:
-    """Returns whether other threads execute functions of this package, and the threads that import modules for it."""
+    """Returns whether other threads run functions of this package, and also which threads import modules for it."""
     own, is_used = get_ident(), False
     importing = {owner for name, owner in _imported_by_other_threads().items() if _is_ours(name)}
     for thread, innermost in sys._current_frames().items():

@@ -162,7 +162,7 @@ NAMES: dict[str, str] = {
     **dict.fromkeys(("SentencePieceTrainer", "ByteLevelBPETokenizer"), _TRAIN),
 }
 
-# Class of Jeton -> attribute of another library's result -> its counterpart in Jeton's class.
+# Class of a result in Jeton -> name of an attribute in another library -> expression that replaces it in Jeton.
 RESULTS: dict[str, dict[str, str]] = {
     "Encoding": {
         "input_ids": "encoding.ids",

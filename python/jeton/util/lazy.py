@@ -1,4 +1,4 @@
-"""Lazy attributes of packages, whose first use imports a module, and of objects, whose first use calls a method.
+"""Lazy attributes: on first use, a package imports the attribute, or an object computes the attribute.
 
 `functools.cached_property` is not used: before Python 3.12, it has a lock for all objects of a class. A forked child,
 or a signal handler, could wait for this lock forever.
@@ -44,7 +44,9 @@ if not TYPE_CHECKING:
 
 
 def attribute_getter(package: str, module_of: Mapping[str, str]) -> Callable[[str], Any]:
-    """Returns a package's `__getattr__`, which imports the module that defines a name, or the submodule of that name.
+    """Returns a `__getattr__` for a package, which imports an attribute of the package when it is first used.
+
+    A name in `module_of` is taken from the submodule that defines the name. Any other name is imported as a submodule.
 
     Args:
         package: the package's `__name__`.

@@ -1,10 +1,10 @@
-"""Translation of messages that people read, into the language that the command line has chosen.
+"""Translates messages for people into the language chosen for the command line.
 
 The English text stays in the code and is the key of the catalog: ``translate("{left} or {right}", left=a, right=b)``.
-A catalog is a mapping from English messages to messages of another language with the same named placeholders. Without a
-catalog, as for every caller other than the command line, messages are English.
+A catalog maps each English message to the message in another language, which has the same named placeholders. Without a
+catalog, messages are English. The library has no catalog by default; the command line sets the catalog.
 
-Left out: the choice of a language, reading of catalogs, and messages of errors, which are in `jeton.util.language`.
+Left out (see `jeton.util.language`): choosing a language, reading catalogs, and translating the messages of errors.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def translate(message: str, /, **values: object) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Formats a number with its noun in the singular or plural. Each form is a message, such as ``{number} merges``.
+    """Formats a number with its noun in the singular or plural.
+
+    The catalog translates the singular and the plural separately: ``{number} merge`` and ``{number} merges``.
 
     Examples:
         >>> counted(1, "file"), counted(1234, "merge"), counted(2, "entry")

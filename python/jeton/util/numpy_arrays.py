@@ -1,4 +1,4 @@
-"""NumPy, imported when the first array is needed, because the import takes as long as loading a vocabulary."""
+"""NumPy, imported only when the first array is needed: the import is slow (as slow as loading a vocabulary)."""
 
 from __future__ import annotations
 

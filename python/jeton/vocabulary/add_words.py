@@ -1,4 +1,4 @@
-"""Adds words as entries, with the merges that produce them; `whole_words` adds words to models without merges."""
+"""Adds words to a vocabulary, with merges that produce the words. If a model has no merges, `whole_words` is used."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ EXISTING, NO_SYMBOL, ADDED = 1, 3, 4  # values of the core's `Fate`
 
 
 def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corpus | None = None) -> Surgery:
-    """Adds words to the vocabulary of the model, which finds them inside pretokens.
+    """Adds words to the vocabulary of the model. The model then finds these words inside pretokens.
 
     BPE: the new merges follow all existing merges, so an encoding changes only where it contains the former tokens of a
     word next to each other. A word of more than two tokens also gets entries for its prefixes. WordPiece and Unigram: a
-    word gets an entry, so the word itself is one token. Longer words also contain this token if the model prefers it;
-    the encoding of other text does not change. `Tokenizer.add_tokens`, in contrast, splits the text at a token before
-    the model runs.
+    word gets an entry, so the word itself is one token. The model can also use this token inside longer words; the
+    encoding of other text does not change. `Tokenizer.add_tokens`, in contrast, splits the text at a token before the
+    model runs.
 
     Args:
         tok: a tokenizer with BPE merges or ranks, SentencePiece's BPE, a Unigram or a WordPiece model.
         words: words as spelled in text. BPE: a leading space is part of the word: `" word"` is found after white space,
             `"word"` at the beginning of a text or inside another word. For a model with ``▁``, a space becomes ``▁``.
-            WordPiece and Unigram: the entry is the word's pretoken, that is, the word normalized and with ``▁`` if the
-            tokenizer adds it.
+            WordPiece and Unigram: the entry is the word's pretoken, that is, the normalized word, with a ``▁`` in front
+            if the tokenizer adds a ``▁``.
         corpus: text on which the report counts the words and the changed tokens.
 
     Raises:
-        ConfigError: the tokenizer splits a word, or matches it as an added token; for BPE, also if normalization
-            changes a word, or if a word has a character that is not in the vocabulary.
+        ConfigError: the tokenizer splits a word, or matches a word as an added token. For BPE, two more cases:
+            normalization changes a word, or a word has a character that is not in the vocabulary.
         UnsupportedFeatureError: the model is of another type, or BPE with an end-of-word mark or a continuing prefix.
 
     Examples:
@@ -113,7 +113,9 @@ def _check(words: list[str], fates: np.ndarray) -> None:
 
 
 def _check_encoding(tok: Tokenizer, words: list[str], ids: list[int]) -> None:
-    """Checks that encoding each word gives the id of the word's entry, possibly among other ids, such as a prefix.
+    """Checks that the encoding of each word contains the id of the word's entry.
+
+    Other ids are allowed in the encoding, for example the id of a prefix that the tokenizer adds to the text.
 
     Raises:
         ConfigError: the id is missing.

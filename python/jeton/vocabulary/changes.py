@@ -21,7 +21,7 @@ BATCH_BYTES = 16 << 20
 
 
 def checked_corpus(value: Any, option: str) -> Any:
-    """Checks the type of a corpus or counts, and returns the value; None is accepted, too.
+    """Checks that a value is a corpus, a `Counts` object or None, and returns the value.
 
     Raises:
         ConfigError: the value has another type.
@@ -110,7 +110,9 @@ def effect(
 
 
 def agreement(parent: Tokenizer, child: Tokenizer, to_child: NDArray[np.int64], corpus: CorpusLike | Corpus) -> float:
-    """Returns the share of the parent's tokens in a corpus for which the child yields the same token at the same place.
+    """Returns how much of the parent's encoding of a corpus the child reproduces, as a share of the parent's tokens.
+
+    A token counts as reproduced if the child yields the same token at the same place.
 
     Args:
         parent, child: the tokenizers.

@@ -19,8 +19,8 @@ from .safetensors_file import BLOCK, ITEM_BYTES, SafetensorsFile, Tensor, from_f
 
 __all__ = ["apply_plan", "read_embeddings"]
 
-# A tensor whose name ends with one of these strings has a row for each id. The names are those of transformers, or
-# those in the files that a model's authors published.
+# A tensor has a row for each id if its name ends with one of these strings. Some of the names come from transformers,
+# the others from model files published by the models' authors.
 INPUTS = (
     "embed_tokens.weight",
     "wte.weight",
@@ -164,7 +164,7 @@ def apply_plan(
 
 
 def _files(place: Path) -> tuple[list[Path], dict[str, Any] | None]:
-    """Returns the files of a model, and its index, if it has one."""
+    """Returns the files of a model and the content of the index file; None if the model has no index file."""
     if place.is_dir():
         place = place / INDEX if (place / INDEX).exists() else place / SINGLE
     if place.suffix != ".json":
@@ -187,11 +187,16 @@ def _files(place: Path) -> tuple[list[Path], dict[str, Any] | None]:
 
 
 def _changed(file: Path, plan: PlanRows, wanted: set[str] | None) -> set[str]:
-    """Returns the names of the tensors that change in a file: the names in `wanted`, or if it is None, the usual names.
+    """Returns the names of the tensors that change in a file.
+
+    Args:
+        file: the file.
+        plan: the plan.
+        wanted: names of the tensors to change; None: the usual names of embeddings and output heads.
 
     Raises:
-        ConfigError: such a tensor has fewer rows than the old tokenizer has ids, or no values.
-        UnsupportedFeatureError: the type of such a tensor is not floating point.
+        ConfigError: a tensor to change has no values, or has fewer rows than the old tokenizer has ids.
+        UnsupportedFeatureError: a tensor to change has a type that is not floating point.
     """
     found = set()
     with SafetensorsFile(file) as opened:

@@ -50,9 +50,9 @@ def extend(
         tok: a tokenizer with BPE merges or ranks.
         corpus: text of the new language or domain, as for `jeton.train`; or counts of this tokenizer's pretokens.
         n: number of new merges.
-        protect: text whose encoding must not change, whether or not its special tokens are permitted: pairs of tokens
-            that are adjacent in this text are not merged. Flags of added tokens (``lstrip``, …) are ignored in this
-            text.
+        protect: text whose encoding must not change. No new merge joins two tokens that are adjacent in this text. The
+            text is protected in two encodings: with its special tokens permitted, and with its special tokens as
+            ordinary text. Flags of added tokens (``lstrip``, …) are ignored in this text.
         other: another text, for which the report gives the share of changed tokens.
         tie_break: order of pairs with equal counts; default: that of the tokenizer's training, or ``"lowest_ids"``.
         min_frequency: pairs with a lower count are not merged.
@@ -150,7 +150,7 @@ def _counts(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits, *, sp
 
 
 def _protected(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits) -> _core.Counts:
-    """Returns the counted pretokens of the text to protect.
+    """Counts the pretokens of the text whose encoding must not change (argument `protect` of `extend`).
 
     The text is counted with special tokens permitted. If special tokens are found, the text is counted a second time,
     with special tokens as ordinary text, and both counts are added.

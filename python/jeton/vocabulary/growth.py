@@ -1,4 +1,4 @@
-"""Checks and construction of the result, for all functions that append entries to a vocabulary."""
+"""Common parts of functions that append entries to a vocabulary: check the tokenizer, and construct the result."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["check_merges", "grown"]
 
 
 def check_merges(tok: Tokenizer, verb: str, *, pieces: bool, place: str = "") -> None:
-    """Checks that a tokenizer can get new merges. `place` ends the error message and says which tokenizer is meant.
+    """Checks that a tokenizer can get new merges. `place` names the tokenizer, and is appended to the error message.
 
     Raises:
-        UnsupportedFeatureError: the model is of another type, or has an end-of-word mark or a continuing prefix; the
-            error names the feature.
+        UnsupportedFeatureError: the model cannot get new merges. `Bpe` can, without end-of-word mark and continuing
+            prefix; `Pieces` can, if `pieces` is true. The error names the unsupported feature.
     """
     model = tok.definition.model
     if isinstance(model, Bpe) and not model.end_of_word and not model.continuing_subword_prefix:
@@ -43,15 +43,15 @@ def check_merges(tok: Tokenizer, verb: str, *, pieces: bool, place: str = "") ->
 def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, MergeTrees]:
     """Returns the tokenizer with an extended vocabulary, the plan, and the new merge trees.
 
-    In the plan, the pieces of a new entry are the old tokens that its merge tree joins. Old merges take
-    precedence over new ones, so the old tokenizer encodes the entry's bytes as these tokens.
+    In the plan, the pieces of a new entry are the old tokens from which the entry is merged. Old merges take
+    precedence over new merges, so the old tokenizer encodes the bytes of the entry as these pieces.
     """
     made = built(tok, vocabulary)
     trees = MergeTrees.of(made)
     is_old = np.zeros(made.vocab_size, bool)
     is_old[tok._core.ids()] = True
     ids = np.arange(made.vocab_size)
-    copied = np.where(ids < tok.vocab_size, ids, -1)  # unused ids have embedding rows, too
+    copied = np.where(ids < tok.vocab_size, ids, -1)  # includes ids without an entry: they have rows, too
     new = np.flatnonzero(~is_old & (trees.kinds > 0))
     rows, pieces = trees.pieces(new, is_old)
     pairs = [(new[rows], pieces)]

@@ -47,8 +47,9 @@ def merge_vocab(
     Args:
         a: a tokenizer with BPE merges or ranks at byte or character level, or SentencePiece's BPE.
         b: a tokenizer of the same kind.
-        corpus_a, corpus_b: text for `a` and text for `b`. For each text, the report gives the share of the tokens of
-            `a` or `b` that the merged tokenizer has at the same positions.
+        corpus_a, corpus_b: text for `a` and text for `b`. The report compares `a` with the merged
+            tokenizer on the first text, and `b` on the second. It gives the share of tokens for which the merged
+            tokenizer has the same token at the same position.
 
     Returns:
         The merged tokenizer. `report["left_out"]`: reason -> ids in `b` of entries that no merges produce;
@@ -142,9 +143,11 @@ def _left_out(order: NDArray[np.int64], fate: NDArray[np.int64]) -> dict[str, li
 
 
 def _split(b: Tokenizer, merged: Tokenizer, to_merged: NDArray[np.int64]) -> list[int]:
-    """Returns the merged ids of entries whose text is a single token in `b`, but not in the merged tokenizer."""
+    """Returns entries, as ids of `merged`: their text is one token in `b`, but more than one token in `merged`."""
     if not merged.definition.is_byte_level:
-        return []  # not computed: a piece that begins inside a word cannot be encoded as a text of its own
+        # Not computed: an entry that continues a word cannot be tested alone, because the tokenizer would treat the
+        # entry as the start of a text.
+        return []
     ids = np.flatnonzero(to_merged >= 0)
     contents = b.decode_tokens_bytes(ids)
     split = _is_alone(b, contents, ids) & ~_is_alone(merged, contents, to_merged[ids])

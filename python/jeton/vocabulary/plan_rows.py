@@ -47,7 +47,7 @@ class PlanRows:
 
     @cached_property
     def noise(self) -> NDArray[np.int64]:
-        """New ids whose rows are noise: entries that are neither copied nor mixed, and have no donor."""
+        """New ids that get rows of noise: ids with an entry, but without a copied, mixed or donated row."""
         other = np.zeros(self.num_new, bool)
         other[self.tokenizer._core.ids()] = True
         other &= (self.copied < 0) & (self.donors < 0)

@@ -1,4 +1,4 @@
-"""Removal of tokens: checks that encodings that contain none of them do not change, and drops references to them."""
+"""Removal of tokens: checks that encodings without the removed tokens stay the same; drops references to the tokens."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ def check_removed(tok: Tokenizer, trees: MergeTrees, removed: NDArray[np.bool_],
 
     Args:
         tok: the tokenizer.
-        trees: its merge trees.
+        trees: the merge trees of the tokenizer's entries.
         removed: bool[n]: True for the tokens to remove.
-        chosen: bool[n]: True for the entries that stay, including all entries of their merge trees.
+        chosen: bool[n]: True for the entries that stay, and for all entries of the merge trees of these entries.
 
     Raises:
-        ConfigError: a token to remove is the unknown token of the model, an initial symbol, a byte of byte fallback, a
-            token that others are merged from, or the only piece with the lowest score.
+        ConfigError: a token to remove is the unknown token of the model, an initial symbol, a byte of byte fallback, or
+            part of the merge tree of a token that stays. For a Unigram model, also: all pieces with the lowest score
+            would be removed.
     """
     unk = tok.definition.model.unk_token
     unknown = None if unk is None else tok._core.vocabulary().find_any(unk.encode())

@@ -57,9 +57,9 @@ def renumber(tok: Tokenizer, map: Mapping[int, int] | Sequence[int] | NDArray[An
 
 
 def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, bool]:
-    """Returns the tokenizer with other ids; also False if its ranks had to become a list of merges, otherwise True.
+    """Returns the tokenizer with other ids, and a flag: False if a list of merges had to replace the ranks, else True.
 
-    `new_ids` has the new id of each old id; -1 drops the entry.
+    For each old id, `new_ids` has the new id, or -1 to drop the entry.
     """
     model = tok.definition.model
     vocabulary = tok._core.vocabulary()

@@ -15,7 +15,7 @@ __all__ = ["counted_scores"]
 def counted_scores(tok: Tokenizer) -> NDArray[np.float64]:
     """Returns the score of each id, or infinity for an entry that is ignored when the lowest score is determined.
 
-    SentencePiece considers only ordinary pieces, Hugging Face all entries in the model's list.
+    SentencePiece considers only ordinary pieces. Hugging Face considers all entries in the model's list.
 
     Examples:
         >>> import jeton

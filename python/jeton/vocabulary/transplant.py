@@ -27,10 +27,11 @@ def donor_rows(tok: Tokenizer, donor: Tokenizer) -> NDArray[np.int64]:
 def mixed_rows(
     method: str, plan: PlanRows, new: NDArray[np.int64], donor: Tokenizer, embeddings: NDArray[Any], k: int
 ) -> Terms:
-    """Returns weights of old tokens for each new entry that the donor has. Other entries keep the mean of their pieces.
+    """Computes rows of new entries as weighted sums of rows of old tokens; returns the terms of the sums.
 
-    A token whose row in the donor is zero, because the donor was never trained on it, counts as a token that the donor
-    lacks.
+    New weights are computed for each new entry that the donor has. The other new entries keep the weights of `plan`:
+    the mean of their pieces. If the donor's row of a token is zero (the donor was never trained on the token), the
+    donor is treated as if it did not have the token.
 
     Args:
         method: ``"focus"`` or ``"omp"``.
@@ -73,7 +74,10 @@ def _unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
 def _focus(
     basis: NDArray[np.float32], targets: NDArray[np.float32], k: int
 ) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Returns the sparsemax of cosine similarities to the k nearest anchors: weights with the sum 1, most of them 0."""
+    """Computes weights as the sparsemax of the cosine similarities between a target and its k nearest anchors.
+
+    The weights of a target have the sum 1. Sparsemax sets most weights to 0; anchors with weight 0 are not returned.
+    """
     basis, targets = _unit(basis), _unit(targets)
     found = []
     for start in range(0, len(targets), BLOCK):
@@ -98,7 +102,8 @@ def _omp(
 ) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Finds weights by orthogonal matching pursuit.
 
-    Each of at most k steps adds the anchor that is nearest to the residual, and then fits all weights again.
+    A step adds one anchor to the sum: the anchor with the highest absolute cosine similarity to the residual. Then the
+    step fits the weights of all added anchors again. There are at most k steps.
     """
     norms = np.maximum(np.linalg.norm(basis, axis=1), 1e-12)
     found = []

@@ -23,12 +23,12 @@ def column(view: memoryview, dtype: str = "<u4") -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class MergeTrees:
-    """For each id, the two parts that are merged last when its entry is built. They are the same in every text.
+    """For each vocabulary entry, the two parts joined by its last merge. An entry has the same parts in every text.
 
     Attributes:
         kinds: int64[n]: kind of each id (`vocab_view`), 0 for a gap.
         left, right: int64[n]: ids of the two parts from which an entry is merged; -1 for initial symbols, added tokens,
-            and entries that merges do not reach.
+            and entries that do not result when their bytes are merged.
         is_unit: bool[n]: True for initial symbols.
 
     Examples:
@@ -55,7 +55,8 @@ class MergeTrees:
         right[right == NO_PART] = -1
         model = tok.definition.model
         if isinstance(model, Unigram) and model.byte_fallback:
-            # Hugging Face's byte tokens are ordinary entries of the model: a text that contains `<0x0A>` matches one.
+            # Hugging Face's byte tokens are ordinary entries of the model: the literal text `<0x0A>` in an input
+            # becomes the byte token.
             found = [tok._core.find(f"<0x{byte:02X}>".encode(), False) for byte in range(256)]
             ids = [id for id in found if id is not None and kinds[id] == TOKEN]
             kinds[ids] = BYTE
@@ -70,7 +71,7 @@ class MergeTrees:
 
     @property
     def is_reached(self) -> NDArray[np.bool_]:
-        """bool[n]: True for ordinary entries that are initial symbols or are merged from the symbols of their bytes."""
+        """bool[n]: True for ordinary entries that are initial symbols, or that merges build from initial symbols."""
         reached: NDArray[np.bool_] = self.is_ordinary & (self.is_unit | (self.left >= 0))
         return reached
 

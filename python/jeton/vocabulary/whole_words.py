@@ -3,12 +3,13 @@
 WordPiece: the longest match of an added word is the word itself. Encodings change only where a new entry is a longer
 match than before.
 
-Unigram: the new piece w, of n characters, gets the least score s, in single precision, such that
+Unigram: the new piece w, of n characters, gets the least score s (in single precision) that meets two conditions:
 
-- s >= best(w) + (n + 1)·e, where best(w) is the highest sum of scores of other pieces that spell w, and e is the
+- s >= best(w) + (n + 1)·e, where best(w) is the highest score of a split of w into other pieces, and e is the
   rounding error of an addition. Then the best path takes w wherever both ends of w are boundaries. To see this, let S
   be the sum before w. The sum after w is at least S + s - e on the path with w, and at most S + best(w) + k·e on a
-  path with k <= n other pieces instead. If both are equal, Viterbi keeps the first sum: that of the longest piece.
+  path with k <= n other pieces instead. If the two sums are equal, Viterbi keeps the first sum, which is
+  the sum with the longest piece, w.
 - s >= the lowest score of the old model, so the penalty of unknown characters is the same.
 
 If a text does not contain w, none of its paths uses w, and the scores of its paths do not change. If the score were
@@ -171,11 +172,11 @@ def _scores(tok: Tokenizer, words: Mapping[bytes, _Word], ids: Mapping[bytes, in
 
 
 def _check_after(tok: Tokenizer, num_scores: int) -> None:
-    """Checks the added tokens with ids after those of the pieces. The new list of pieces will contain these tokens.
+    """Checks the added tokens with ids higher than all pieces. In the new model, these tokens are pieces too.
 
     Raises:
-        UnsupportedFeatureError: one of these tokens is matched only as a whole word; as a piece, it would be found
-            inside words.
+        UnsupportedFeatureError: one of these tokens is matched only as a whole word (`single_word`). A piece would
+            also be found inside words.
     """
     for id, token in tok.added_tokens.items():
         if id >= num_scores and token.single_word:
@@ -214,5 +215,5 @@ def _with_entries(tok: Tokenizer, new: Mapping[bytes, int], scores: NDArray[np.f
     ids, kinds, contents, merges = tok._core.vocabulary().columns()
     given = None if scores is None else scores.tolist()
     listed = Vocabulary([*ids, *new.values()], [*kinds, *[TOKEN] * len(new)], [*contents, *new], merges, given)
-    # The columns do not contain the flags of added tokens, so they are copied from the tokenizer.
+    # The columns do not contain the flags of added tokens. So the flags are copied from the tokenizer.
     return with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))

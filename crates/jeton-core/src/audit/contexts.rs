@@ -1,9 +1,10 @@
 //! Builds texts that contain the bytes of an entry, the most promising texts first.
 //!
 //! A context is the text before or after the entry. A pre-tokenizer splits by the classes of adjacent characters, and
-//! BPE can merge across the edges of an entry. So the contexts include characters of all classes. The first and the
-//! last character of the entry are also tried as contexts, because their script may be missing from the list. Other
-//! entries serve as left contexts, for small alphabets and for models that match the longest entry.
+//! BPE can merge across the edges of an entry. So a fixed list of contexts has characters of all classes. The first and
+//! the last character of the entry are also tried as contexts, because the list does not have all scripts. Other entries
+//! of the vocabulary are also tried as left contexts. These entries help if the alphabet is small, or if the model
+//! always matches the longest entry.
 
 use super::completion::{Completions, Edges};
 use crate::tokenizer::Tokenizer;
@@ -18,7 +19,8 @@ const NUM_LIKELY: usize = 4;
 /// Maximum number of entries that are tried as the left context of another entry.
 const MOST_INITIALS: usize = 256;
 
-/// Source of candidate texts that could produce an entry.
+/// Generator of candidate texts for an entry. Each candidate contains the entry. Encoding a candidate may produce the
+/// entry.
 #[derive(Debug)]
 pub(super) struct Contexts {
     initials: Vec<String>, // entries that begin words, the shortest first
@@ -57,7 +59,9 @@ impl Contexts {
         Ok(false)
     }
 
-    /// Calls `try_text` with one candidate text after the other, at most `most`, until it returns true.
+    /// Calls `try_text` with each candidate text, and stops when `try_text` returns true. If the entry begins or ends
+    /// inside a character, the missing bytes of the character are added. There are many ways to add them; at most
+    /// `most` of the resulting texts are tried without a context.
     pub(super) fn all<E>(
         &self,
         edges: &Edges<'_>,
@@ -91,8 +95,9 @@ impl Contexts {
         Ok(false)
     }
 
-    /// Calls `each` with completed texts, at most `most`, until `each` returns true. Each step advances the
-    /// completions of both edges at once, so that the first texts are diverse.
+    /// Calls `each` with completed texts: texts in which the cut characters at the edges of the entry are completed.
+    /// Stops after `most` texts, or earlier when `each` returns true. Each step advances the completions of both edges
+    /// at once, so that the first texts are diverse.
     fn completed<E>(
         &self,
         edges: &Edges<'_>,
@@ -118,10 +123,11 @@ impl Contexts {
     }
 }
 
-/// Returns the indices of the combination with a number, for lists of `heads` and `tails` items. Each step advances both
-/// indices. The numbers below `heads * tails` give all combinations.
+/// Converts the number of a combination to two indices, into a list of `heads` items and a list of `tails` items. From
+/// one number to the next, both indices advance. The numbers below `heads * tails` give all combinations.
 fn combination(number: usize, heads: usize, tails: usize) -> (usize, usize) {
-    // After `period` steps, the same combinations would return. Then the first list is shifted by one against the second.
+    // If both indices always advanced by 1, the combinations would repeat after `period` steps. So the first index
+    // advances by 2 at each multiple of `period`.
     let period = heads / gcd(heads, tails) * tails;
     ((number + number / period) % heads, number % tails)
 }

@@ -1,5 +1,5 @@
-//! Fates of ids. Some text produces the id, or no text produces it (with the kind of the proof), or the question is
-//! undecided.
+//! Fates of ids. A fate says that some text produces the id, that no text produces the id (and how this was proved), or
+//! that the question is undecided.
 
 /// Fate of an id: the answer to the question whether any text produces the id, with the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub enum Fate {
     Hole = 0,
     /// Some text produces the id.
     Reached = 1,
-    /// Neither a text that produces the id nor a proof that no such text exists was found.
+    /// It is unknown whether any text produces the id: no such text was found, but there is no proof that none exists.
     Undecided = 2,
     /// The entry is a special token that is only produced with the caller's permission.
     Special = 3,
@@ -37,7 +37,7 @@ pub enum Fate {
     Character = 14,
     /// The entry contains an added token, which is matched before the model.
     Added = 15,
-    /// The entry ends inside a character, and is never formed, whichever bytes complete the character.
+    /// The entry ends inside a character. The entry is never formed, no matter which bytes complete the character.
     Extended = 16,
 }
 

@@ -1,11 +1,11 @@
 //! Analyzes the entries of a finished tokenizer, for `jeton.audit`.
 //!
 //! ```text
-//! reach       search for a text that produces each entry, or for a proof that none does
+//! reach       search, for each entry: a text that produces the entry, or a proof that no text does
 //! fate        results of this search
 //! proofs      proofs that no text produces an entry
 //! contexts    texts around the bytes of an entry
-//! completion  characters that complete a partial one
+//! completion  bytes that complete the partial characters at the edges of an entry
 //! shapes      digits, white space, partial characters, and forms of private data
 //! duplicates  entries with equal text
 //! ```

@@ -1,10 +1,11 @@
 //! Finds the entries that texts produce.
 //!
 //! An entry is reached if some text of valid UTF-8, encoded without permission for special tokens, yields its id. Such
-//! a text is stored as evidence, after the slow path has encoded it. Candidate texts are the bytes of the entry in
-//! contexts; partial characters are completed first. If the likely candidates fail, a proof that no text produces the
-//! entry is attempted (`proofs`); if there is no proof, the remaining candidates are tried. If neither a text nor a
-//! proof is found, the entry is undecided.
+//! a text is stored as evidence, after the slow path has encoded it. A candidate text is the bytes of the entry with
+//! a context (text before and after them). If the entry begins or ends with a part of a character, the missing bytes of
+//! the character are added. The likely candidates are tried first. If they fail, `proofs` tries to prove that no
+//! text produces the entry. If there is no proof, the remaining candidates are tried. If neither a text nor a proof is
+//! found, the entry is undecided.
 //!
 //! Cost: for most entries, one encoding finds a text; for the others, at most [`MAX_TRIES`] encodings for each of up to
 //! three forms, and `budget` in total. For entries of more than [`MAX_LEN`] bytes, no texts are tried, because some
@@ -21,7 +22,7 @@ use crate::tokenizer::{Permit, Tokenizer};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Kind;
 
-/// Maximum number of texts that are tried for one form of an entry, after the likely texts.
+/// For each form (possible byte string) of an entry, the likely texts are tried first, then at most this many others.
 const MAX_TRIES: usize = 20_000;
 
 /// Maximum length of an entry in bytes. For longer entries, no texts are tried.
@@ -33,7 +34,7 @@ const LONG_TEXT: usize = 256;
 /// Characters that few vocabularies contain. They are tried as texts that produce the unknown token.
 const RARE: [&str; 6] = ["\u{10FFFD}", "\u{E000}", "𒀀", "☃", "ก", "\u{1}"];
 
-/// Fates of all ids, with a text for each reached id.
+/// Fates of all ids (whether any text produces the id), with a text for each reached id.
 #[derive(Debug, Default)]
 pub struct Reachability {
     /// Fate of each id.
@@ -55,8 +56,8 @@ struct Search<'t> {
     budget: usize, // number of texts that can still be tried after the likely ones
 }
 
-/// Finds the fates of all entries. `budget` limits how many texts are tried for all entries together, apart from the
-/// likely texts; a long text counts as several (`LONG_TEXT`).
+/// Finds out for each entry whether any text produces the entry (the [`Fate`] of its id). `budget` limits how many
+/// texts are tried for all entries together, apart from the likely texts; a long text counts as several (`LONG_TEXT`).
 ///
 /// # Errors
 /// `Interrupted`.
@@ -118,8 +119,8 @@ impl Search<'_> {
         self.tok.vocab().content_len(id) > MAX_LEN
     }
 
-    /// Returns byte strings that could produce an entry: its decoded bytes, and its content with and without the
-    /// prefix.
+    /// Returns byte strings that could produce an entry: the decoded bytes of the entry, its content, and its content
+    /// without the model's continuing prefix (such as `##`). A byte entry has only one form, the byte itself.
     fn forms(&self, id: u32, is_byte: bool) -> Vec<Vec<u8>> {
         let vocab = self.tok.vocab();
         let content = vocab.content(id);
@@ -137,8 +138,8 @@ impl Search<'_> {
         forms
     }
 
-    /// Returns the fate of a special token. If no special tokens are permitted, the unknown token is the only one that
-    /// text can produce.
+    /// Returns the fate of a special token. If no special tokens are permitted, text can produce only one special
+    /// token: the unknown token.
     fn special(&mut self, id: u32, texts: &mut Vec<u8>) -> Result<Fate> {
         let content = self.tok.vocab().content(id).to_vec();
         for text in std::iter::once(&content[..]).chain(RARE.iter().map(|text| text.as_bytes())) {

@@ -1,12 +1,12 @@
 //! Decoding: ids → bytes and text.
 //!
 //! Without components, the text is the concatenation of the ids' contents, with a space after each id that ends a word,
-//! except the last one. With components, the contents are a list of strings. HF's decoders process this list in order;
-//! SentencePiece's decoder joins it. If HF's `ByteLevel` is the only component and the contents are bytes, decoding is
-//! also a concatenation; the added tokens are converted once, when the decoder is built. [`Decoder::decode`] returns
-//! bytes without loss: the bytes of a character that is split among ids are joined, and the caller handles invalid
-//! UTF-8. [`Decoder::decode_text`] replaces invalid UTF-8 as the library of the components does. [`Stream`] decodes ids
-//! that arrive one by one.
+//! except the last one. With components, the contents are a list of strings. HF's decoders process this list one after
+//! the other; SentencePiece's decoder joins the strings. If HF's `ByteLevel` is the only component and the contents are
+//! bytes, decoding is also a concatenation; the decoded bytes of added tokens are computed once, when the decoder is
+//! built. [`Decoder::decode`] returns bytes without loss: the bytes of a character that is split among ids are joined,
+//! and the caller handles invalid UTF-8. [`Decoder::decode_text`] replaces invalid UTF-8 as the library of the
+//! components does. [`Stream`] decodes ids that arrive one by one.
 //!
 //! Cost: linear in the ids and their contents. Without components only the result is allocated; each component copies
 //! the text once. Source: huggingface/tokenizers, tokenizer/mod.rs (`decode`) and decoders/; google/sentencepiece,
@@ -83,11 +83,11 @@ impl Decoded<'_> {
 impl Decoder {
     /// Builds a decoder from `parts`, a JSON list of components, or `null` to concatenate contents. In a `byte_level`
     /// vocabulary the contents of the model's entries are bytes; in other vocabularies each content is the text that
-    /// the model matches, such as `##ing`. `mark` is the suffix that the components expect at entries that end a word;
-    /// if it is None, the suffix is read from the options of the components.
+    /// the model matches, such as `##ing`. `mark` is the suffix by which the components recognize the end of a word,
+    /// such as `</w>`. If `mark` is None, the suffix is the option of the `BPEDecoder` component, or a default.
     ///
     /// # Errors
-    /// [`crate::error::Error::config`] for another JSON value, an unknown component or field;
+    /// [`crate::error::Error::config`] if `parts` is not a list or `null`, or has an unknown component or field;
     /// [`crate::error::Error::unsupported`] for a replacement of a regex that Jeton's dialect does not support.
     pub fn from_json(parts: &str, vocab: &Vocab, byte_level: bool, mark: Option<&str>) -> Result<Self> {
         Ok(Self { plan: Plan::new(parts, vocab, byte_level, mark)? })
@@ -183,8 +183,8 @@ impl Decoder {
         let mut starts = Vec::with_capacity(ids.len());
         let mut chars = 0;
         // `stream` holds back each run of byte pieces until the run ends, and `held_chars` would copy the whole run for
-        // each id. So a second stream, `early`, writes the bytes of a run at once. Its counts are used as long as these
-        // bytes are valid UTF-8.
+        // each id. So a second stream, `early`, writes the bytes of a run at once. The starts are counted in the output
+        // of `early`, until a run turns out not to be UTF-8.
         let (mut early, mut early_chars) = (stream.early(), 0);
         for &id in ids {
             let Some(ahead) = &mut early else {
@@ -248,7 +248,8 @@ impl Decoder {
         stream.finish(&self.plan)
     }
 
-    /// Appends the bytes to which `id` decodes in the middle of a text; appends nothing for an unknown id.
+    /// Appends the decoded bytes of one id, as they are when other ids precede and follow it. Appends nothing for an
+    /// unknown id.
     pub fn token(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
         match &self.plan {
             Plan::Contents { respelled } if respelled.contains_key(&id) => out.extend_from_slice(&respelled[&id]),

@@ -20,8 +20,8 @@ use crate::vocab::{Kind, Vocab};
 /// Algorithm by which ids are decoded.
 #[derive(Debug, Clone)]
 pub(super) enum Plan {
-    /// Concatenation of contents. `respelled` contains the decoded bytes of the added tokens whose decoded bytes differ
-    /// from their content.
+    /// Concatenates the contents (bytes) of the vocabulary entries. If the decoded bytes of an added token differ
+    /// from its content, `respelled` contains the decoded bytes.
     Contents {
         respelled: HashMap<u32, Vec<u8>>,
     },
@@ -66,7 +66,8 @@ enum DecoderPart {
     Join {
         separator: String,
     },
-    /// Decodes each listed id to the string listed with it, not to its content. Must be the first component.
+    /// Decodes each listed id to the string listed with the id, instead of the content of the vocabulary entry. Must be
+    /// the first component.
     Respell {
         contents: Vec<(u32, String)>,
     },
@@ -77,10 +78,10 @@ enum DecoderPart {
         unk: Option<u32>,
         #[serde(default = "unk_surface")]
         unk_surface: String,
-        /// Fields of the denormalizer, named as those of a normalizer.
+        /// Fields of the denormalizer. They have the same names as the fields of a normalizer.
         #[serde(default)]
         denormalizer: Option<serde_json::Value>,
-        /// Components that decode in place of SentencePiece's algorithm, because a class of `transformers` uses them.
+        /// Components that replace SentencePiece's algorithm, because a class of `transformers` decodes with them.
         #[serde(default)]
         components: Option<Vec<DecoderPart>>,
     },

@@ -168,7 +168,8 @@ impl RegexHeld {
         self.text.push_str(REPLACEMENT);
     }
 
-    /// Appends `text` up to `end`, with the original bytes for each U+FFFD that stands for invalid bytes.
+    /// Appends `text` to `out`, from `self.at` to `end`. If a U+FFFD stands for invalid bytes, the original bytes are
+    /// appended in its place.
     fn write(&mut self, text: &str, end: usize, out: &mut Vec<u8>) {
         while let Some((at, bytes)) = self.invalid.pop_front() {
             if at >= end {

@@ -1,8 +1,9 @@
 //! Decodes ids, and counts the characters before each id, in one pass over the ids and one over the text.
 //!
-//! A decoder that only appends, such as the concatenation of contents, makes the text of the first ids a prefix of the
-//! text of all ids. So the start of an id is the number of bytes that the preceding ids have written. Numbers of bytes
-//! are converted to numbers of characters after the text has been checked to be UTF-8. For ASCII text, they are equal.
+//! Some decoders only append text; for example, a decoder can concatenate the bytes of the tokens. In this case, the
+//! text of the first ids is a prefix of the text of all ids. So the start of an id is the number of bytes written for
+//! the preceding ids. After the text has been checked to be UTF-8, numbers of bytes are converted to numbers of
+//! characters. For ASCII text, the two numbers are equal.
 //!
 //! Invariant: text and starts equal those of [`super::Decoder::streamed_with_starts`], which decodes the ids one by
 //! one with a stream. That function also handles the other cases: text that is not UTF-8, decoder steps that join
@@ -43,9 +44,9 @@ pub(super) fn bytes_with_starts(
                     writing.put(id, kind, vocab.content(id), &mut bytes);
                 }
             })?;
-            // The byte pieces of a run may share a character, because the bytes of the run are decoded together:
-            // invalid UTF-8 is replaced only at the end of the run. If other ids share a character, the result is None,
-            // because their starts must be found with a stream.
+            // A byte piece that follows a byte piece may start inside a character, because a row of byte pieces is
+            // decoded together (invalid UTF-8 is replaced only at the end of the row). If an id starts inside a
+            // character in any other case, the result is None: the start of this id must be found with a stream.
             let is_byte = |id: u32| vocab.kind(id) == Kind::Byte;
             let is_inside = |&start: &usize| bytes.get(start).is_some_and(|&byte| continues(byte));
             let splits = |at: usize| is_inside(&starts[at]) && !(is_byte(ids[at]) && is_byte(ids[at - 1]));
@@ -55,8 +56,8 @@ pub(super) fn bytes_with_starts(
     })
 }
 
-/// Like [`bytes_with_starts`], for a chain of steps. Returns None unless every step processes each string of its input
-/// independently of the other strings.
+/// Like [`bytes_with_starts`], for a chain of steps. Some steps process several strings of their input together. If
+/// the chain has such a step, returns None.
 fn chain_with_starts(
     chain: &Chain,
     vocab: &Vocab,

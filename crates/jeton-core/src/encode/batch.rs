@@ -41,8 +41,8 @@ pub(super) struct PretokenBatch {
     left: [CacheMiss; BATCH],
 }
 
-/// Length of `ids` directly after pretoken `at`, which is not in the token table. This length includes the tokens of the
-/// pretoken only if the pretoken cache has them.
+/// Length of `ids` directly after pretoken `at`, which is not in the token table. This length includes the tokens of
+/// the pretoken only if the pretoken cache has them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Written {
     at: u32,
@@ -108,7 +108,8 @@ pub(super) struct CacheMiss {
     pub(super) found: u32,
 }
 
-/// Number of ids that one copy moves. A copy of fixed length costs less than one of exact length.
+/// Number of ids that one copy moves, even if fewer ids are needed. A copy of fixed length costs less than a copy of
+/// variable length.
 const GAP: usize = 16;
 
 const _: () = assert!(BATCH.is_multiple_of(CHUNK) && CHUNK.is_multiple_of(KEYS) && pretoken_cache::LIST == GAP);
@@ -238,8 +239,8 @@ mod x86 {
         fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32 {
             // SAFETY: the loads read the 16 bytes of `key` and the 64 bytes of `bucket`, which has no padding
             // (`token_table` asserts that); they need no alignment. `self` proves AVX-512 F.
-            // The keys are the first 48 bytes of the bucket. So bits 0 to 5 of the result compare keys; bits 6 and 7,
-            // which compare the ids after them, are ignored.
+            // The first 48 bytes of the bucket are keys, and the last 16 bytes are ids. So bits 0 to 5 of the result
+            // compare keys. Bits 6 and 7 compare ids; these two bits are ignored.
             let same = unsafe {
                 let key = _mm512_broadcast_i32x4(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
                 _mm512_cmpeq_epi64_mask(_mm512_loadu_si512(std::ptr::from_ref(bucket).cast()), key)
@@ -429,7 +430,8 @@ impl PretokenBatch {
         missed
     }
 
-    /// Probes the pretoken cache for the given range of misses, and prefetches their tokens.
+    /// Probes the pretoken cache for pretokens that the token table misses, and prefetches the token lists that are
+    /// found. `missed`: range of these pretokens in the list of misses.
     #[inline(always)]
     fn probe_cache<L: Probe>(&mut self, proof: L, cache: &PretokenCache, missed: Range<usize>) {
         let Self { keys, hashes, missed: list, .. } = self;
@@ -461,7 +463,8 @@ impl PretokenBatch {
         // `from <= at < chunk.end <= count`. The output grows by one token for each pretoken from `from` to `at`, then
         // by at most `MAX_TOKENS` for the pretoken at `at`. No write begins after the end of this output, and `GAP`
         // more ids are reserved after the end.
-        // SAFETY: each call writes at most `GAP` integers from such a position, within the capacity.
+        // SAFETY: each call writes `GAP` integers. As shown above, the write begins at or before the end of the output,
+        // so it is within the capacity.
         let write =
             |len: usize, sixteen: &[u32; GAP]| unsafe { start.add(len).cast::<[u32; GAP]>().write_unaligned(*sixteen) };
         let write_entries = |len: usize, from: usize, to: usize| {
@@ -492,7 +495,7 @@ impl PretokenBatch {
 mod tests {
     use super::*;
 
-    /// Returns random texts whose lengths vary around that of the longest key.
+    /// Returns random texts of 1 to 19 bytes. Some of them are too long for a key.
     fn parts(count: usize, chance: &mut u64) -> Vec<Vec<u8>> {
         let mut next = |most: u64| {
             *chance = chance.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);

@@ -174,7 +174,8 @@ impl<const WORDS: usize, const IDS: usize> GrowableCache for LongPretokenCache<W
     }
 }
 
-/// Maximum number of ids of an entry. A pretoken has at most one id for each byte, and the number must fit in a byte.
+/// Maximum number of ids of an entry. This is enough for the longest pretokens (62 bytes), which have at most one id for
+/// each byte. The number of ids is stored in one byte.
 const MAX_IDS: usize = 64;
 
 /// Hashes a key except its number of ids. The multiplications do not depend on each other, so they overlap.

@@ -61,7 +61,8 @@ use crate::vocab::merge_boundaries::MergeBoundaries;
 use crate::vocab::merge_boundaries::SplitPoints;
 use crate::vocab::{Kind, Vocab};
 
-/// Number of pending items that triggers a flush: known ids, misses, and items between pretokens.
+/// Number of pending items that triggers a flush. Items are ids found by lookups, misses, ids that were passed directly,
+/// and ends of texts.
 const WAITING: usize = 1 << 12;
 
 /// Number of bytes of pending pretokens that triggers a flush.
@@ -86,7 +87,7 @@ const MISSES_WORTH_CACHES: usize = 1 << 10;
 /// Number of ids that one copy of fixed length moves.
 const FIXED: usize = 16;
 
-/// Maximum length in bytes of a text whose pretokens are looked up together with those of other texts.
+/// Maximum length in bytes of a short text. The pretokens of several short texts are looked up together.
 const SHORT_TEXT: usize = 1 << 12;
 
 /// Number of readable bytes after each pending pretoken. Reads of fixed length need them.
@@ -96,8 +97,8 @@ const PADDING: usize = 64;
 /// building takes 0.3 to 0.4 microseconds for each entry, and tables save 6 to 10 nanoseconds for each byte of English.
 const COST_OF_AN_ENTRY: usize = 40;
 
-/// Without tables, a byte of a pretoken that must be merged takes this many times as long as a byte of a pretoken that
-/// is an entry.
+/// Cost of merging without tables. A pretoken that must be merged takes this many times as long, for each byte, as a
+/// pretoken that equals a vocabulary entry.
 const COST_OF_MERGING: usize = 4;
 
 /// Returns true if the environment has `JETON_TABLES=always`, which builds the tables at once. This is for tests, and
@@ -116,8 +117,8 @@ fn max_growth() -> usize {
     })
 }
 
-/// The search for split points examines this many vocabulary entries in the time in which one byte is encoded without
-/// split points.
+/// Speed of the search for split points, as a number of vocabulary entries. The search examines this many entries in the
+/// time that encoding one byte takes (without split points).
 const ENTRIES_PER_BYTE: usize = 8;
 
 /// State that all threads share: the tables, and when to build them.
@@ -588,8 +589,8 @@ impl EncodeCall<'_> {
             return Ok(());
         }
         let split_points = self.split_points();
-        // Always false for a Unigram model that adds up the scores of words: among the pending pretokens, each part of
-        // a pretoken would begin a new sum.
+        // Always false for a Unigram model that adds up the scores of the words of a pretoken. If the words were added
+        // to the pending pretokens, each word would count as a pretoken, and begin a new sum.
         let is_short = self.joins_texts && bytes.len() <= SHORT_TEXT && self.model.as_sum_of_words().is_none();
         if let Some(split_points) = split_points.filter(|_| !is_short) {
             return self.parts(split_points, prefix, bytes, is_text);
@@ -657,7 +658,7 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Splits a pretoken that begins with `prefix`, and encodes its parts.
+    /// Splits a pretoken into parts, and encodes the parts. The pretoken consists of `prefix` and `bytes`.
     fn parts(&mut self, split_points: &SplitPoints, prefix: &[u8], bytes: &[u8], is_text: bool) -> Result<()> {
         self.look_up_pending(); // the pending pretokens precede this one
         let mut start = 0;
@@ -713,8 +714,8 @@ impl EncodeCall<'_> {
     }
 
     /// Looks up the ranges of `text` between adjacent `bounds`: pretokens, or parts of one pretoken. `begin[0]` is true
-    /// if the first range begins a pretoken; `begin[1]` is true if every other range begins one. `between` contains the
-    /// items between the pretokens.
+    /// if the first range begins a pretoken. `begin[1]` is true if each of the later ranges begins a pretoken. `between`
+    /// contains the items between the pretokens.
     fn look_up(&mut self, text: &[u8], bounds: &[u32], between: &[(u32, Between)], is_text: bool, begin: [bool; 2]) {
         let mut pending = between.iter().peekable();
         match self.encoder.token_table() {
@@ -833,9 +834,9 @@ impl EncodeCall<'_> {
         self.run_model(group, &sources)
     }
 
-    /// Looks up misses in the caches. If there is a fast path, a pretoken that no cache contains gets the id of the
-    /// entry that equals it, or becomes a merge job if there is no such entry. Returns the source of the ids of each
-    /// miss.
+    /// Looks up misses in the caches. If no cache contains a pretoken and there is a fast path, the pretoken is looked
+    /// up in the vocabulary: if an entry equals the pretoken, the id of this entry is used; otherwise, the pretoken
+    /// becomes a merge job. Returns the source of the ids of each miss.
     fn look_up_caches(&mut self, group: Range<usize>) -> [IdSource; GROUP] {
         let uses_caches = self.uses_caches();
         let EncodeWorker { bytes, found, tokens, jobs, caches, misses, .. } = &mut *self.worker;
@@ -929,8 +930,8 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Returns true if results do not depend on the permitted special tokens, because none is permitted or the model
-    /// has none.
+    /// Returns true if results may be cached. This is the case if no special token is permitted, or if the model has no
+    /// special tokens: then the results do not depend on the caller's permission.
     fn uses_caches(&self) -> bool {
         matches!(self.special, Specials::None)
     }
@@ -994,8 +995,8 @@ impl Place {
     }
 }
 
-/// Appends a range of a text; returns its offset and length. Most ranges are short and are copied with a fixed length,
-/// which costs less.
+/// Appends a range of `text` to `bytes`; returns the offset and the length of the copy in `bytes`. Most ranges are short
+/// and are copied with a fixed length, which costs less.
 #[inline(always)]
 fn copy(bytes: &mut Vec<u8>, text: &[u8], start: usize, end: usize) -> (u32, u32) {
     let (at, len) = (bytes.len(), end - start);
@@ -1009,7 +1010,7 @@ fn copy(bytes: &mut Vec<u8>, text: &[u8], start: usize, end: usize) -> (u32, u32
     (at as u32, len as u32)
 }
 
-/// Appends a range of a list, by a copy of fixed length if it is short.
+/// Appends a range of a list. Ids are copied in blocks of fixed length; for a short range, one block is enough.
 #[inline(always)]
 fn append(out: &mut Vec<u32>, list: &[u32], from: usize, len: usize) {
     let (end, len_after) = (from + len, out.len() + len);

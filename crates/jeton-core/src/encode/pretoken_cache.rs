@@ -27,7 +27,8 @@ pub(super) fn num_tokens(packed: u32) -> usize {
     (packed >> COUNT_SHIFT) as usize & MAX_TOKENS
 }
 
-/// Number of ids in one read of fixed length, which is longer than any list: the ids of a list and whatever follows it.
+/// Number of ids in one read of fixed length. The read is longer than any list: it contains all ids of a list, and the
+/// values that follow the list in the ring.
 pub(super) const LIST: usize = MAX_TOKENS + 1;
 
 /// Number of groups that the ring has for each bucket. A group is four integers.
@@ -36,10 +37,12 @@ const GROUPS_PER_BUCKET: usize = 4;
 /// Bytes of a bucket together with its share of the ring.
 pub(super) const BUCKET_BYTES: usize = 64 + 16 * GROUPS_PER_BUCKET;
 
-/// Bits of a list's header that contain the length of the list, in groups. The other bits are its pretoken's hash.
+/// Mask of the bits of a list's header that contain the number of groups in the list. The other bits of the header
+/// contain the hash of the pretoken.
 const LENGTH: u32 = 7;
 
-/// Number of groups after the end of the ring, for reads of fixed length.
+/// Number of unused groups after the end of the ring. Without these groups, a read of fixed length that begins at the
+/// last list would go past the end of the memory.
 const PADDING: usize = 5;
 
 /// Set-associative cache whose values are stored in a ring buffer.
@@ -83,7 +86,7 @@ impl PretokenCache {
         simd::prefetch(self.list(packed));
     }
 
-    /// Returns [`LIST`] ids of the ring: the tokens of a list, then whatever follows them.
+    /// Returns the ids of a list, followed by other values of the ring. The result always has [`LIST`] values.
     #[inline(always)]
     pub(super) fn list(&self, packed: u32) -> &[u32; LIST] {
         const ANYTHING: &[u32; LIST] = &[0; LIST];

@@ -430,9 +430,12 @@ pub struct WrittenVocab {
 }
 
 /// Writes `model.vocab` with all ordinary entries. Added tokens are included, too: if ids have gaps, HF ignores the id
-/// of an added token that is not included. Added tokens at the end of the vocabulary are omitted if HF, without these
-/// entries, assigns the same ids to them. The omission begins at the first of them that is not special, or whose id is
-/// at least `num_listed`. A token for which `is_model` returns true is never omitted.
+/// of an added token that is not included.
+///
+/// Exception: added tokens at the end of the vocabulary are omitted if HF assigns the same ids to them anyway. The
+/// search for the first omitted token goes through the added tokens at the end, in the order of ids. It stops at the
+/// first token that is not special, or whose id is at least `num_listed`. This token and all later tokens are omitted.
+/// A token for which `is_model` returns true is never omitted.
 ///
 /// # Errors
 /// [`Error::config`] for two ordinary entries with the same spelling.
@@ -496,9 +499,10 @@ pub fn vocab_json(
 }
 
 /// Writes `model.vocab` of a Unigram model: a list of the spelling and score of every id. Returns the list, and true if
-/// HF's parser reads all scores exactly. Returns `None` if ids have gaps, which a list cannot represent. If only
-/// added tokens follow the last score and the unknown token, the list omits these tokens, and HF gives them the ids
-/// that follow the list.
+/// HF's parser reads all scores exactly. Returns `None` if ids have gaps, which a list cannot represent.
+///
+/// If only added tokens follow the last entry that has a score or is the unknown token, the list ends at this entry.
+/// HF then numbers the added tokens from the end of the list, so they keep their ids.
 ///
 /// # Errors
 /// As [`Spelling::write`].
@@ -524,9 +528,9 @@ pub fn pieces_json(vocab: &Vocab, scores: &[f64], unk: Option<u32>) -> Result<Op
     Ok(Some((json, is_exact)))
 }
 
-/// Returns the first two pieces, by descending score, that have equal scores and are each the concatenation of two
-/// other pieces. For such a tie, SentencePiece first merges the piece that is leftmost in the text, but a merge list
-/// first merges the piece that is first in the list. Trained models have no such ties.
+/// Searches for a tie: two pieces with equal scores, each of which is the concatenation of two other pieces. Returns
+/// the tie with the highest score, or `None`. In a tie, SentencePiece first merges the piece that is leftmost in the
+/// text, but a merge list first merges the piece that is first in the list. Trained models have no ties.
 ///
 /// Runs of one character are ignored, because Llama and Mistral gave all runs of spaces the same score after training.
 /// For runs of spaces, SentencePiece and a merge list both yield the longest run. This was tested (up to 120 spaces in

@@ -1,8 +1,8 @@
 //! Id layouts for SentencePiece models: the numbering of fairseq, which Hugging Face's multilingual models retain.
 //!
 //! Named special tokens have fixed ids. The id of a piece is its index plus an offset. Language codes follow the
-//! pieces, and the mask token is last. If the layout names an unknown or control piece, the piece gets the fixed id and
-//! no other one. Ids are assigned while the vocabulary is built.
+//! pieces, and the mask token is last. If the layout names an unknown or control piece, the piece gets only the fixed
+//! id, not the id computed from its index. Ids are assigned while the vocabulary is built.
 //!
 //! Cost: one pass over the pieces. Source: facebookresearch/fairseq's dictionaries, as described in
 //! huggingface/transformers 4.x, `tokenization_xlm_roberta.py`, `tokenization_mbart.py`, `tokenization_nllb.py`,
@@ -123,8 +123,8 @@ pub fn arrange(model: ModelProto<'_>, layout: Option<&Layout>) -> Result<Arrange
 /// `end`.
 ///
 /// If an id belongs to a special token of the layout, or to no token, the piece at its index is a control piece. The
-/// control pieces get, in order, those names of `control` that are special tokens of the layout. `control` lists the
-/// names in the order in which SentencePiece's trainer numbers control pieces.
+/// names of the control pieces are taken from `control`, in order; names that are not special tokens of the layout are
+/// skipped. `control` lists the names in the order in which SentencePiece's trainer numbers control pieces.
 ///
 /// # Errors
 /// [`Error::config`] if `control` has too few names.

@@ -4,10 +4,10 @@
 //! again. As a result, a quarter of T5's scores differ in the last bit from the double that is nearest to the number in
 //! the file. The last bit decides between segmentations with nearly equal scores, so [`read`] rounds in the same way.
 //!
-//! [`write()`] formats a score so that HF's parser and a correctly rounding parser return the same bits: it chooses
-//! digits and a power of ten that doubles represent exactly, so both parsers round their quotient only once. For some
-//! doubles, there are no such digits. HF's parser cannot return these doubles for any text; when HF reads them, they
-//! change by one unit in the last place.
+//! [`write()`] formats a score so that HF's parser and a correctly rounding parser return the same bits. The score is
+//! written as an integer divided by a power of ten, and both numbers are chosen to be exact as doubles. Each parser
+//! then rounds only once, in the division. For some doubles, no such integer exists. HF's parser never returns these
+//! doubles: when HF reads a file that contains such a double, the value changes by one unit in the last place.
 //!
 //! Cost: about twenty divisions for a score whose shortest decimal form does not suffice. Source: serde_json `de.rs`
 //! without the feature `float_roundtrip`. Left out: scores with an absolute value below 1e-5, because they need more
@@ -40,8 +40,8 @@ pub fn read(text: &str) -> Option<f64> {
                 significand = more;
                 exponent -= i64::from(!in_whole);
             }
-            // The integer has no room for this digit. The digit is ignored, and so are the further digits of the same
-            // part, whole or fraction; in the whole part, each of them adds 1 to the exponent.
+            // The integer has no room for this digit, so the digit is ignored. All later digits of the same part (whole
+            // or fraction) are ignored too. Each ignored digit of the whole part adds 1 to the exponent.
             None if in_whole => {
                 is_full = true;
                 exponent += 1;

@@ -47,7 +47,7 @@ pub fn read(file: &[u8]) -> Result<List> {
     Ok(tokens)
 }
 
-/// Writes the ordinary entries of a vocabulary whose ids are ranks.
+/// Writes a rank file with the ordinary entries of a vocabulary. The id of an entry is written as the rank.
 pub fn write(vocab: &Vocab) -> String {
     let mut file = String::new();
     for (id, kind, content) in vocab.iter() {
@@ -62,10 +62,11 @@ pub fn write(vocab: &Vocab) -> String {
 /// Returns the reason why a merge list is not equivalent to ranks; None if it is equivalent.
 ///
 /// With ranks, adjacent tokens merge if their concatenation is a token; the pair that gives the lowest id merges first.
-/// A merge list is equivalent under three conditions. First, the ids of its results are in ascending order. Second, the
-/// last merge that forms a token is the same as with ranks; this suffices, because the merges inside a token do not
-/// depend on the context. Third, if the list has no merge for a token of several bytes, then ranks do not form this
-/// token, and the model finds it because it looks up whole pretokens first.
+/// A merge list is equivalent under three conditions. First, the merges are in ascending order of the ids of their
+/// results. Second, each token has the same last merge (left part, right part) in the list and with ranks. Comparing the
+/// last merges suffices, because the merges inside a token do not depend on the text around the token. Third, if the
+/// list has no merge for a token of several bytes, then ranks have no merge for this token either, and the model finds
+/// the token by looking up whole pretokens first.
 ///
 /// # Errors
 /// `Interrupted` when `keep_going` returns false.

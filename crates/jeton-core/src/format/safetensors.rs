@@ -1,14 +1,14 @@
 //! Reads the header of a safetensors file: a JSON object that maps names to tensors, each with type, shape and byte
 //! range.
 //!
-//! Invariant: [`read`] accepts exactly the headers that the safetensors library accepts. It therefore follows the
-//! library's derived deserializers: a tensor can be an array of the three fields instead of an object; of two tensors
-//! with the same name, the last one is used; members with other names are parsed and ignored. Tensors must cover the
-//! data in order, without gaps.
+//! Invariant: [`read`] accepts exactly the headers that the safetensors library accepts, even in forms that writers do
+//! not use. A tensor can be an array of the three fields type, shape and byte range, instead of an object. If two
+//! tensors have the same name, the last tensor is used. Unknown fields of a tensor are parsed and ignored. The tensors
+//! must cover the data in order, without gaps.
 //!
-//! Cost: time linear in the header; 4 bytes of memory for each byte of it. Source: huggingface/safetensors 0.8.0,
-//! `src/tensor.rs` (`read_metadata`, `validate`). Left out: the length field before the header, and the data of the
-//! tensors.
+//! Cost: time linear in the length of the header; 4 bytes of memory for each byte of the header. Source:
+//! huggingface/safetensors 0.8.0, `src/tensor.rs` (`read_metadata`, `validate`, deserializers derived by serde). Left
+//! out: the length field before the header, and the data of the tensors.
 
 use std::collections::BTreeMap;
 use std::fmt;

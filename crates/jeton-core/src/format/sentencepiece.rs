@@ -232,7 +232,7 @@ struct NormalizerProto {
 /// Reads a file.
 ///
 /// # Errors
-/// [`Error::format`] with the byte and, if a piece is invalid, its index.
+/// [`Error::format`] with the byte offset; if a piece is invalid, also with the index of the piece.
 pub fn read(file: &[u8]) -> Result<ModelProto<'_>> {
     let (mut model, charsmap) = read_with_charsmap(file)?;
     model.facts.precompiled_charsmap = (!charsmap.is_empty()).then(|| BASE64_STANDARD.encode(charsmap));

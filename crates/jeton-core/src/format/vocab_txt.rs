@@ -1,7 +1,7 @@
 //! Reads and writes BERT's vocab.txt: one entry in each line; the id is the line number, from 0.
 //!
-//! Lines end in LF or CRLF. Blank lines are only allowed at the end, because an empty entry would have an unreachable
-//! id.
+//! Lines end in LF or CRLF. Blank lines are allowed only at the end of the file. A blank line between entries would be
+//! an empty entry, and no text is encoded to the id of an empty entry.
 //!
 //! Cost: one pass. Source: huggingface/transformers `tokenization_bert.py` (`load_vocab`). Duplicate entries are an
 //! error; in `transformers`, the later id of a duplicate silently replaces the earlier id.
@@ -11,8 +11,8 @@ use hashbrown::HashMap;
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, List, Vocab, MAX_ID};
 
-/// Maximum number of entries for which memory is allocated in advance. It is limited because a file can consist of
-/// blank lines, which are not entries.
+/// Maximum number of entries for which memory is allocated in advance. A file can have far fewer entries than lines,
+/// because blank lines are not entries.
 const MAX_RESERVED: usize = 1 << 17;
 
 /// Content of a file.
@@ -20,7 +20,7 @@ const MAX_RESERVED: usize = 1 << 17;
 pub struct VocabFile {
     /// Entries of the model.
     pub entries: List,
-    /// True if an entry that is not in brackets (`[CLS]`) has an upper-case letter.
+    /// True if an entry has an upper-case letter. Entries in brackets, such as `[CLS]`, are ignored.
     pub has_upper_case: bool,
 }
 
@@ -71,10 +71,10 @@ fn has_upper_case(text: &str) -> bool {
     }
 }
 
-/// Writes a vocabulary without gaps in its ids.
+/// Writes a vocabulary. The ids must be 0, 1, 2, … without gaps.
 ///
 /// # Errors
-/// [`Error::config`] for a gap, or an entry that is not one line of UTF-8 text.
+/// [`Error::config`] if an id is missing, or if an entry is not one line of UTF-8 text.
 pub fn write(vocab: &Vocab) -> Result<String> {
     let mut file = String::new();
     for (line, (id, _, content)) in (0..).zip(vocab.iter()) {

@@ -2,10 +2,11 @@
 //!
 //! Existing merges come first: they merge the bytes of a new entry into tokens. New merges at the end of the list join
 //! these tokens. The encoding of other text therefore changes only where a new merge applies after all existing merges.
-//! If the bytes of an entry alone are merged into the entry, the same happens in every pretoken in which no earlier
-//! merge crosses its edges, because the last merge of a token is the same in any text (`reconstruct`).
+//! If the merges produce an entry from a text that contains only the entry, the merges also produce the entry inside a
+//! longer pretoken, unless an earlier merge crosses an edge of the entry. The reason: the last merge of a token is the
+//! same in any text (`reconstruct`).
 //!
-//! Cost: O(n log n) for an entry of n bytes that two tokens spell. O(n²) for an entry that needs bridges
+//! Cost: O(n log n) for an entry of n bytes that is joined from two tokens. O(n²) for an entry that needs bridges
 //! (intermediate entries); [`MAX_BRIDGED`] bounds the length of such an entry. Left out: end-of-word marks and
 //! prefixes; models with them are refused.
 
@@ -27,8 +28,8 @@ use crate::vocab::{Kind, List, Vocab};
 pub const MAX_BRIDGED: usize = 1 << 10;
 
 /// Maximum number of passes over the requested entries that are still missing. A trained vocabulary lists each entry
-/// after its parts, so the first pass usually appends every entry that can be appended. If others remain, a second pass
-/// finds that it can append none of them.
+/// after its parts, so the first pass usually appends every entry that can be appended. If some entries are still
+/// missing, a second pass usually appends nothing, and appending ends.
 const MAX_PASSES: usize = 8;
 
 /// Result of appending one entry.
@@ -39,7 +40,8 @@ pub enum Fate {
     Appended = 0,
     /// The vocabulary already has the entry.
     Existing = 1,
-    /// The entry was not appended: more than two tokens spell it, and bridges are not allowed.
+    /// The entry was not appended: the entry is spelled by more than two tokens, and bridges (intermediate
+    /// entries) are not allowed.
     Crossed = 2,
     /// The entry was not appended: one of its characters or bytes is not in the alphabet.
     NoSymbol = 3,
@@ -47,7 +49,8 @@ pub enum Fate {
     AddedToken = 4,
     /// The entry existed; new merges now form it.
     Reached = 5,
-    /// The entry was appended without a merge: only the lookup of a whole pretoken finds it.
+    /// The entry was appended without a merge. The encoder produces the entry only for a pretoken that equals the
+    /// entry, because whole pretokens are looked up in the vocabulary before merging.
     Whole = 6,
 }
 
@@ -74,7 +77,7 @@ pub struct AppendOptions {
     pub bridges: bool,
     /// If true, characters that are not in the alphabet are added to it.
     pub extends_alphabet: bool,
-    /// If true, entries that more than two tokens spell are appended without a merge.
+    /// If true, an entry that is spelled by more than two tokens after all merges is appended too, but without a merge.
     pub keeps_crossed: bool,
 }
 
@@ -96,9 +99,10 @@ impl Model {
     /// Appends entries in the given order, with merges.
     ///
     /// # Errors
-    /// `Unsupported` for a model that has no merges, and for a model that has an end-of-word mark, a prefix, unused
-    /// pieces, or pieces with characters that are not pieces; `Config` for a bridged entry of more than
-    /// [`MAX_BRIDGED`] bytes; `Interrupted`.
+    /// - `Unsupported`: the model has no merges; or it has an end-of-word mark, a prefix, or unused pieces; or a piece
+    ///   contains a character that is not itself a piece.
+    /// - `Config`: an entry that needs bridges has more than [`MAX_BRIDGED`] bytes.
+    /// - `Interrupted`.
     pub fn append(
         &self,
         vocab: &Vocab,
@@ -222,8 +226,9 @@ impl Appender<'_> {
         Ok((id, if existing.is_some() { Fate::Reached } else { Fate::Appended }))
     }
 
-    /// Writes the initial symbols of `content` to `scratch.symbols`. Returns false if one of its characters or bytes is
-    /// not in the alphabet and is not added to it.
+    /// Splits `content` into characters or bytes, and writes the symbol of each to `scratch.symbols`. If `extends` is
+    /// true, symbols that are missing from the alphabet are added, except those that are added tokens. Returns false if
+    /// a symbol is still missing.
     fn units(&mut self, content: &[u8], extends: bool) -> bool {
         self.scratch.symbols.clear();
         let mut at = 0;

@@ -1,7 +1,8 @@
 //! BPE-dropout: merges are skipped at random, so the same text can get different ids on each call.
 //!
 //! Each merge is skipped with probability p; skipped merges are candidates again after the next merge. With p = 1, the
-//! result is the initial symbols. Whole pretokens are not looked up.
+//! result is the initial symbols. Even if a whole pretoken is a vocabulary entry, the pretoken is not looked up
+//! but merged from its symbols.
 //!
 //! Cost: O(n log n / (1 − p)). Source: Provilkov et al. 2020, arXiv 1910.13267; HF models/bpe/word.rs (`merge_all`).
 

@@ -1,9 +1,9 @@
 //! Lattice of all segmentations of a text by a Unigram model: n-best search (A*) and sampling.
 //!
 //! The lattice contains all pieces at all positions, ordered by start, then by length. After the pieces at a position
-//! comes its unknown character, if any. Pieces with a common end are linked in this order. The n-best search builds
-//! paths from the end of the text by A*; its heuristic is the Viterbi score, which is exact, so the best paths are
-//! found first. Sampling is forward filtering, then backward sampling.
+//! comes its unknown character, if any. The pieces that end at the same position form a linked list, ordered by start.
+//! The n-best search builds paths from the end of the text by A*. Its heuristic is the Viterbi score, which is exact,
+//! so the best paths are found first. Sampling is forward filtering, then backward sampling.
 //!
 //! Scores are added with the precision of the library that the model comes from (32 or 64 bits). Paths with equal
 //! scores are listed in the order in which the search finds them; in SentencePiece, the order depends on its heap.
@@ -286,7 +286,7 @@ impl Unigram {
         let mut cancel = CancelCheck::new(keep_going);
         let mut lattice = Lattice::new(self, text, special, &mut cancel)?;
         lattice.find_best(self, &mut cancel)?;
-        // SentencePiece and HF prune the agenda to `keep` paths when it exceeds `most`.
+        // As in SentencePiece and HF: an agenda of `most` paths or more is pruned to the best `keep` paths.
         let (most, keep) = (if self.single { 10_000 } else { 100_001 }, (n * 10).min(512));
         let (paths, agenda) = (Vec::new(), BinaryHeap::new());
         let mut search = Search { lattice: &lattice, model: self, paths, agenda, age: 0 };

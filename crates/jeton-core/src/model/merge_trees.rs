@@ -1,9 +1,10 @@
 //! Merge trees of all entries: for each id, the two tokens whose merge forms it in any text.
 //!
 //! Before a token is formed, no merge crosses its edges, so its last merge is the same in every text (`reconstruct`).
-//! The tree of a token therefore has one node for each token that its merges form. Suppose that entries are removed
-//! with their merges, and each remaining entry keeps its whole tree. Then text whose tokens all remain keeps its
-//! encoding: at every step the chosen merge still exists, and no merge was added.
+//! The tree of a token therefore has one node for each merge that is needed to form the token. Suppose that some
+//! entries are removed, together with the merges that form them, and that all entries in the tree of each remaining
+//! entry remain. If no token of a text was removed, the encoding of the text stays the same: at every step the chosen
+//! merge still exists, and no merge was added.
 //!
 //! To find the last merge of an entry in a merge list, apply to its units all merges except those that form the entry.
 //! If two symbols remain, and their merge forms the entry, it is the last merge. Otherwise, no merges form the entry.
@@ -25,7 +26,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::alphabet::Level;
 use crate::vocab::{Kind, Vocab};
 
-/// Stands for no part. Both parts of an entry that no merge forms have this value.
+/// Means "no part". If an entry is not formed by a merge, its left part and its right part have this value.
 pub const NO_PART: u32 = NONE;
 
 /// Merge trees of all entries, by id.

@@ -132,7 +132,8 @@ impl Model {
     /// none).
     ///
     /// `"added"` in the options of HF's models lists the added tokens that are not special and are also entries of the
-    /// model. The list can omit added tokens that are in BPE's merges, or that have a score in Unigram.
+    /// model. Two kinds of added tokens are entries even if they are not listed: tokens in the merges of a BPE model,
+    /// and tokens with a score in a Unigram model.
     ///
     /// # Errors
     /// [`Error::config`] for invalid options; errors of the constructor of the model.
@@ -195,7 +196,8 @@ fn bpe(options: BpeOptions, vocab: &Vocab, merges: Vec<(u32, u32, u32)>) -> Resu
 /// Returns true if the model can produce an added token without merges: as a whole pretoken or as a unit.
 ///
 /// # Errors
-/// `Config` at byte level if the token, read as the spelling of an entry, stands for bytes other than its own.
+/// `Config` for a token that stands for the wrong bytes. This occurs at byte level, where entries are spelled with one
+/// character for each byte: the bytes spelled by the token can differ from the UTF-8 of the token.
 fn is_reached(model: &Bpe, content: &[u8], level: Level) -> Result<bool> {
     if level == Level::Char {
         return Ok(model.whole_first() || model.alphabet.is_unit(content));

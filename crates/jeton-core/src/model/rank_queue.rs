@@ -2,12 +2,12 @@
 //!
 //! A long sequence has far more positions than ranks. So the heap contains each rank once, and each rank has a linked
 //! list of its positions. The positions of the lowest rank (the current rank) are popped from left to right. A new
-//! merge nearly always has a higher rank than the current one, so its position is appended to the list of its rank. If
-//! a vocabulary was not trained, the rank of a new merge can be lower than the current rank or equal to it. Its
-//! position is then pushed to a small second heap.
+//! merge nearly always has a higher rank than the current rank. The position of the merge is then appended to the list
+//! of the merge's rank. If a vocabulary was not trained, the rank of a new merge can be lower than the current rank or
+//! equal to it. The position of the merge is then pushed to a small second heap.
 //!
-//! Cost: O(1) for positions pushed in order, else O(log n). Plain version, with which the tests compare: one heap of
-//! (rank, position).
+//! Cost: O(1) for positions pushed in order, else O(log n). The tests compare this queue with a plain version: one heap
+//! of (rank, position).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

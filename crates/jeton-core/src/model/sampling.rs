@@ -43,8 +43,9 @@ impl Sampler {
         self.dropout > 0.0 && (self.dropout >= 1.0 || self.unit() < self.dropout)
     }
 
-    /// Returns a random index into `weights`. The probability of an index is proportional to its weight. Because of
-    /// rounding, the weights can add up to less than the random share of `sum`; then the last index is returned.
+    /// Returns a random index into `weights`. The probability of an index is proportional to its weight. The
+    /// method adds up the weights until the total exceeds a random fraction of `sum`, and returns the index of the last
+    /// weight added. If the total stays too small because of rounding, the method returns the last index.
     pub fn choose(&mut self, weights: impl Iterator<Item = Scaled>, sum: Scaled) -> usize {
         let aim = self.unit();
         let (mut so_far, mut last) = (Scaled::ZERO, 0);

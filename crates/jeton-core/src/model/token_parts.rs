@@ -1,10 +1,11 @@
-//! Stores the last merge of each token. A check whether two tokens are valid neighbors uses these merges, and need
-//! not merge the tokens' bytes again.
+//! Stores the last merge of each token. From these merges, a check can tell whether two tokens are valid neighbors,
+//! without merging the tokens' bytes again.
 //!
-//! If every token has a higher rank than its parts and is the result of one pair only, merges run in the order of their
-//! ranks. Undoing the last merges of two adjacent tokens, the latest first, therefore yields the symbols next to the
-//! boundary at each step. The tokens are valid neighbors if no pair across the boundary has an earlier merge than the
-//! merge just undone. Among equal ranks, the left pair merges first.
+//! Suppose that every token has a higher rank than its parts and is the result of one pair only. Then merges are
+//! applied in the order of their ranks. The check undoes the merges of two adjacent tokens, the latest merge first.
+//! After each step, the check has the two symbols that were next to the boundary at this point of the encoding. The
+//! tokens are valid neighbors if no pair across the boundary has an earlier merge than the merge just undone. Among
+//! equal ranks, the left pair merges first.
 //!
 //! Cost: 12 bytes for each id, allocated once; one lookup of a pair for each undone merge, up to twice the depth of
 //! the merge trees. Source: `is_valid_token_pair` of the crate `bpe` (github/rust-gems).
@@ -76,8 +77,8 @@ impl TokenParts {
                 limit = of_left.order;
                 left = of_left.right;
             } else if of_right.order > 0 {
-                // The pair across the boundary is left of the undone pair, so it precedes that pair if the ranks are
-                // equal.
+                // The pair across the boundary is to the left of the undone pair. So if the two ranks are equal, the
+                // pair across the boundary merges first.
                 limit = of_right.order + 1;
                 right = of_right.left;
             } else {

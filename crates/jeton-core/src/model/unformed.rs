@@ -1,12 +1,12 @@
 //! Finds entries that a model never produces, for any pretoken.
 //!
-//! BPE: if merges form an entry in a text, no merge crosses the edges of the entry before it is formed. The merges
-//! inside happen in the same order as when the entry is encoded alone: the lowest rank first, among equal ranks the
-//! leftmost. So an entry that is not formed from its own symbols is not formed in any text. The lookup of whole
-//! pretokens can still find it (`whole_first`).
+//! BPE: suppose that merges form an entry in a text. Until the entry is formed, no merge crosses its edges. The merges
+//! between its edges happen in the same order as when the entry is encoded alone: the lowest rank first, among equal
+//! ranks the leftmost. So an entry that is not formed when it is encoded alone is not formed in any text. The lookup
+//! of whole pretokens can still find the entry (`whole_first`).
 //!
-//! Unigram: if other pieces that spell an entry have a higher sum of scores than the entry, they replace it in any
-//! segmentation. The difference must exceed the rounding error.
+//! Unigram: if a sequence of other pieces spells an entry, and the sum of their scores is higher than the score of the
+//! entry, then this sequence replaces the entry in any segmentation. The difference must exceed the rounding error.
 //!
 //! An entry that ends inside a character is followed by a continuation byte. The entry is not formed if a part at the
 //! right edge of the entry merges with this byte before it merges with the part on its left. Two conditions ensure
@@ -17,9 +17,11 @@
 //! Cost: building the merge trees; for an entry that ends inside a character, a lookup for each part at its right edge;
 //! for Unigram, the pieces inside each entry.
 //!
-//! Left out: BPE with `continuing_subword_prefix`, or with merges of spelled bytes, where several sequences of symbols
-//! have the same content; pieces with a character that is not a piece itself; whole words of WordPiece that are longer
-//! than its limit.
+//! Left out:
+//! - BPE with `continuing_subword_prefix`
+//! - BPE entries that contain spelled bytes (`<0x0A>`), because several sequences of symbols have the same content
+//! - pieces that contain a character without a piece of its own
+//! - whole words of WordPiece that are longer than the model's limit
 
 use super::bpe::Bpe;
 use super::linked_symbols::NONE;
@@ -47,7 +49,8 @@ pub enum Unformed {
     MergesExceptWhole,
     /// Other pieces have a higher sum of scores.
     Scores,
-    /// The model only produces single characters, or words with one `▁`, and the entry has another form.
+    /// The entry has a form that the model never produces. A model of characters produces only single characters; a
+    /// model of words produces only words with one `▁`.
     Form,
 }
 
@@ -99,8 +102,9 @@ impl Model {
         Ok(Formation { trees, is_formed, edges })
     }
 
-    /// Returns true if merges never form a byte-level entry in a text in which the continuation byte `byte` follows the
-    /// bytes of the entry. `may_follow` returns true if a token with the given content can follow that byte.
+    /// Returns true if a byte-level entry is never a token when the continuation byte `byte` follows, because the entry
+    /// or a part at its right edge merges with `byte`. `may_follow` returns true if a token with the given content can
+    /// follow `byte`.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -170,7 +174,8 @@ impl Model {
         }
     }
 
-    /// Returns true if a character that is an entry is never encoded as byte tokens, in any context.
+    /// Returns true if the model uses byte tokens only for characters that are not entries. This must hold at every
+    /// position in a word.
     pub fn falls_back_by_character(&self) -> bool {
         match self {
             Self::Bpe(model) => model.alphabet.prefix().is_empty() && model.alphabet.end == EndOfWord::None,
@@ -212,7 +217,7 @@ pub fn byte_of(content: &[u8]) -> Option<u8> {
     u8::from_str_radix(text, 16).ok()
 }
 
-/// Returns true if `content` can also be spelled by other symbols than its characters.
+/// Returns true if the initial symbols of `content` are ambiguous: its characters, or spelled bytes such as `<0x0A>`.
 fn is_ambiguous(model: &Bpe, content: &[u8]) -> bool {
     model.alphabet.spells_unknown() && content.windows(3).any(|part| part == b"<0x")
 }
@@ -243,7 +248,8 @@ fn formed(trees: &MergeTrees) -> Vec<bool> {
 }
 
 impl super::unigram::Unigram {
-    /// Returns true if other pieces that spell the entry have a higher sum of scores, by more than the rounding error.
+    /// Returns true if a sequence of other pieces spells the entry and has a higher sum of scores than the entry. The
+    /// difference must exceed the rounding error.
     fn is_outscored(&self, vocab: &Vocab, id: u32) -> bool {
         let content = vocab.content(id);
         if vocab.kind(id) != Kind::Token {

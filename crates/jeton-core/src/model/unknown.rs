@@ -20,8 +20,8 @@ pub struct Unknown {
 }
 
 impl Unknown {
-    /// Creates the replacement of unknown text, which becomes the unknown token `unk`. If `bytes` is true, unknown text
-    /// becomes byte tokens (`<0x0A>`) instead, provided that the vocabulary has a byte token for each of its bytes.
+    /// Creates the replacement of unknown text by the unknown token `unk`. If `bytes` is true, unknown text is replaced
+    /// by byte tokens (`<0x0A>`) instead, provided that the vocabulary has a byte token for each byte of the text.
     ///
     /// # Errors
     /// [`Error::config`] if `unk` is not an entry.
@@ -96,7 +96,7 @@ pub fn utf8(pretoken: &[u8]) -> Result<&str> {
         .map_err(|e| Error::text("the text is not UTF-8, which this tokenizer needs", e.valid_up_to()))
 }
 
-/// Returns the number of bytes of the character that begins at `at` of UTF-8 text.
+/// Returns the number of bytes of one character of a UTF-8 text: the character that begins at byte `at`.
 #[inline]
 pub fn char_len(text: &[u8], at: usize) -> usize {
     crate::util::utf8::char_len(text[at]).min(text.len() - at)

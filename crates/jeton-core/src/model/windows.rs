@@ -1,12 +1,12 @@
 //! Merges long pretokens in windows, in linear time.
 //!
-//! Tokens t1 … tn encode their text if and only if each adjacent pair encodes its text. Proof: consider the first
-//! merge across the boundary of two tokens. Before this merge, no merge has crossed any boundary, so the merges inside
-//! the two tokens were the same as when the text of the pair is encoded alone. The crossing merge would therefore occur
-//! in that encoding, too: a contradiction. So a pretoken is merged in windows. The last tokens of a window are dropped,
-//! because they can depend on the following text, and the next window starts in their place. Only the joint, the pair
-//! of tokens at which two windows meet, is checked. If the check fails, more tokens are dropped, twice as many each
-//! time.
+//! Tokens t1 … tn are the encoding of their whole text if and only if each pair of adjacent tokens is the encoding of
+//! the text of this pair. Proof: consider the first merge across the boundary of two tokens. Before this merge, no
+//! merge has crossed any boundary, so the merges inside the two tokens were the same as when the text of the pair is
+//! encoded alone. The crossing merge would therefore occur in that encoding, too: a contradiction. So a pretoken is
+//! merged in windows. The last tokens of a window are dropped, because they can depend on the following text, and the
+//! next window starts in their place. Only the joint, the pair of tokens at which two windows meet, is checked. If the
+//! check fails, more tokens are dropped, twice as many each time.
 //!
 //! `fast::long` merges windows of bytes with the tables of the fast path; `merging` merges windows of symbols for any
 //! model.
@@ -21,7 +21,8 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 /// Maximum number of tokens that are dropped after a failed check of a joint.
 pub(super) const MAX_DROPPED: usize = 64;
 
-/// Number of joints for which the result of the check is cached. In a run of one character, a few joints recur.
+/// Number of joints (pairs of tokens where two windows meet) in the cache of check results. In a run of one character,
+/// a few joints recur.
 const JOINTS: usize = 4;
 
 /// A window after its merges.

@@ -31,7 +31,7 @@ pub(super) struct Charsmap {
     texts: String,
     /// byte -> true if a key begins with it.
     pub(super) begins: Box<[bool; 256]>,
-    /// byte -> true if it is a key, or begins a key whose second byte is ASCII.
+    /// byte -> true if a key begins with this byte and either ends there or continues with an ASCII byte.
     pub(super) begins_in_ascii: Box<[bool; 256]>,
     joined_or_mapped: OnceLock<CharSet>,
 }
@@ -46,7 +46,7 @@ fn has_value(unit: u32) -> bool {
     unit & 0x100 != 0
 }
 
-/// Returns the offset of a node: its position xor the offset is the base of its children.
+/// Returns the offset that a node stores. The base of the node's children is the node's position xor this offset.
 fn offset(unit: u32) -> u32 {
     (unit >> 10) << ((unit & 0x200) >> 6)
 }
@@ -59,8 +59,8 @@ fn broken(what: impl Into<String>) -> Error {
     Error::format(format!("the character map is broken: {}", what.into()), "precompiled_charsmap")
 }
 
-/// Trie units, grouped into sets of siblings. If the unit at index u has the label l, byte l leads from its parent to
-/// it, so the base of its set is u ^ l.
+/// Trie units, grouped into sets of siblings. Siblings share a base, which identifies the set. The sibling for byte l
+/// has the label l and is stored at the index base ^ l. If the unit at index u has the label l, the base is u ^ l.
 struct Edges {
     starts: Vec<u32>, // set -> index of its first child in `units`; one more at the end
     units: Vec<u32>,
@@ -91,8 +91,9 @@ impl Edges {
     }
 }
 
-/// Returns true for the characters of a set in which any two adjacent characters are separated by a grapheme boundary.
-/// Hangul syllables are in the set, because they only join with jamo, which are not in it.
+/// Tests whether a character is in the set of characters that never join with each other: two adjacent characters of
+/// this set are always separated by a grapheme boundary. Hangul syllables are in the set, but jamo, with which they
+/// join, are not.
 pub(super) fn is_apart(c: char) -> bool {
     is_separate_grapheme(c) || ('\u{AC00}'..='\u{D7A3}').contains(&c)
 }
@@ -134,8 +135,8 @@ impl Charsmap {
         Ok(map)
     }
 
-    /// Returns the set of the characters that have a rule or for which [`is_apart`] returns false; built on the first
-    /// call.
+    /// Returns the set of all characters that have a rule of their own, or that can join with an adjacent character in
+    /// one grapheme ([`is_apart`] returns false). The set is built on the first call.
     pub(super) fn joined_or_mapped(&self) -> &CharSet {
         let is_mapped = |c: char| self.prefixes(c.encode_utf8(&mut [0; 4])).next().is_some();
         let is_in = |c: char| !is_apart(c) || is_mapped(c);
@@ -163,9 +164,9 @@ impl Charsmap {
         found
     }
 
-    /// For a character whose bytes before the last one lead to `place`, returns the bit set of the last bytes for which
-    /// a rule can match at the character: all continuation bytes if a rule has already ended, else the bytes for which
-    /// `place` has a child.
+    /// Finds the characters at which a rule can match, among the characters that differ only in the last byte. The
+    /// bytes before the last byte lead to the unit at `place`. Returns the bit set of the last bytes: if a rule ends
+    /// before the last byte (`has_ended`), all continuation bytes; otherwise, the bytes for which `place` has a child.
     fn continuations(&self, place: u32, has_ended: bool) -> u64 {
         let is_child = |byte: u32| u64::from(self.child(place, 0x80 | byte).is_some());
         if has_ended {
@@ -248,12 +249,12 @@ impl Charsmap {
         }
     }
 
-    /// Returns the characters that occur in the input of a rule at any position but the first; None if the trie is too
-    /// large to list them.
+    /// Returns all characters that occur in the source text of a rule after its first character. Returns None if the
+    /// trie is too large for this search.
     pub(super) fn continued(&self) -> Option<HashSet<char>> {
         const MOST: usize = 1 << 20;
-        // Stack of nodes. Each node has the bytes of the incomplete character that lead to it, and a flag that is true
-        // if a whole character precedes these bytes.
+        // Stack of (base of a node's children, last bytes of the path to the node, flag). These last bytes are an
+        // incomplete character. The flag is true if the path contains a whole character before these bytes.
         let mut seen = HashSet::new();
         let mut open = vec![(offset(self.units[0]), Vec::new(), false)];
         let mut found = HashSet::new();

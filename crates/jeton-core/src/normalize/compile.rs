@@ -5,8 +5,9 @@
 //! maps text like SentencePiece's map of the same rules. Its bytes differ, because the two builders store sets of
 //! children at different positions.
 //!
-//! Invariant: a position is the base of at most one set of children, because a unit does not store its parent. Cost:
-//! one pass over the sorted rules; each set of children is stored at the first position that fits in the last blocks.
+//! Invariant: two different sets of children never have the same base. Units do not store their parents, so a lookup
+//! could not tell the two sets apart. Cost: one pass over the sorted rules; each set of children is stored at the first
+//! position that fits in the last blocks.
 //! Source: google/sentencepiece `builder.cc` for the layout of the map; S. Yata, Darts-clone, for the units. Inverse:
 //! `charsmap.rs`.
 
@@ -27,7 +28,7 @@ const OPEN_BLOCKS: usize = 16;
 /// Maximum number of units, because offsets to children have 21 bits.
 const MAX_UNITS: usize = 1 << 21;
 
-/// Children of a node: (byte, child). The child of byte 0 is the value.
+/// Children of a node of the trie, as (byte, child). Byte 0 leads to the value: the offset of a replacement.
 type Children = Vec<(u8, Child)>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,7 +40,8 @@ enum Child {
 /// Returns the rules of a character map.
 ///
 /// # Errors
-/// [`Error::format`] for an invalid map; [`Error::config`] for a map whose trie has more than four million paths.
+/// [`Error::format`] if the map is invalid. [`Error::config`] if the trie of the map has more than four million paths,
+/// or if the source text of a rule is not UTF-8.
 pub fn decompile(map: &[u8]) -> Result<Rules> {
     const MOST: usize = 1 << 22;
     let rules = Charsmap::new(map)?.rules(MOST);
@@ -82,8 +84,9 @@ struct Sets {
 }
 
 impl Sets {
-    /// Adds the set of children for `entries` and returns its number. `entries` must be sorted and have the same first
-    /// `depth` bytes.
+    /// Adds the set of children of a trie node, and the sets of the nodes below. Returns the index of the node's set in
+    /// `all`. `entries`: the sorted rules that begin with the bytes on the path to the node; `depth`: the number of
+    /// these bytes.
     fn build(&mut self, entries: &[(&[u8], u32)], depth: usize) -> u32 {
         let mut children = Children::new();
         let mut rest = entries;

@@ -3,8 +3,8 @@
 //! Invariant: a text is split before characters that do not change, are not reordered, and do not compose with a
 //! preceding character. Each part goes through the standard algorithm: decompose, order marks by class, compose.
 //! Alignments follow HF: the first character of a decomposition takes the position of the original, and the others
-//! count as insertions. An inserted mark stays an insertion when it is reordered. A composition takes the position of
-//! its first part, but its source covers all parts.
+//! count as insertions. An inserted mark stays an insertion when it is reordered. A composed character takes the
+//! position of its first part, but its source (a range of the original text) covers all parts.
 //!
 //! Cost: linear; n log n within a run of n marks. Characters that do not change, and marks that are in order and do not
 //! compose, are copied without decomposition (the quick check of the standard). Source: Unicode Standard Annex #15;
@@ -42,7 +42,7 @@ impl Form {
         }
     }
 
-    /// Returns the property bit of characters that the form decomposes.
+    /// Returns the property bit that marks the characters decomposed by this form.
     fn decomposed(self) -> u16 {
         match self {
             Self::Nfc | Self::Nfd => NFD,

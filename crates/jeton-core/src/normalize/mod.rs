@@ -1,12 +1,12 @@
 //! Normalizers: each component rewrites the chunks of an [`AlignedText`] and updates the alignment.
 //!
-//! Invariant: on every text, a component gives the same result and the same alignment as the library that it comes
-//! from: huggingface/tokenizers 0.23 (including its bugs), or SentencePiece 0.2 for `SentencePiece`. An unsupported
-//! feature is an error that names it.
+//! Invariant: on every text, a component gives the same result and the same alignment as the original library. For the
+//! component `SentencePiece`, the original library is SentencePiece 0.2. For all other components, the original library
+//! is huggingface/tokenizers 0.23, including its bugs. If a feature is not supported, the error names the feature.
 //!
-//! Cost: linear in the text, one pass for each component (for BERT's with alignment, up to five). Runs of unchanged
-//! characters are found 64 bytes at a time and copied. Without alignment, a text that does not change is borrowed
-//! ([`normalized`]). Components are built once.
+//! Cost: linear in the text, one pass for each component. If alignments are requested, BERT's component takes up to
+//! five passes. Runs of unchanged characters are found 64 bytes at a time and copied. If no alignment is requested, a
+//! text that does not change is borrowed ([`normalized`]). Components are built once.
 //!
 //! ```text
 //! properties     properties of characters, one bit each
@@ -21,7 +21,7 @@
 //! sentencepiece  character map as SentencePiece applies it, and its handling of white space
 //! denormalizer   character map for decoded text, in fragments
 //! replace        replacement of a text or a regex
-//! pair_effect    effect on the position between two characters
+//! pair_effect    effect of a normalizer on the position between two adjacent characters
 //! outputs        characters that no normalized text contains
 //! ```
 //!
@@ -71,7 +71,7 @@ pub use starts::Started;
 #[derive(Debug)]
 pub struct Normalizer(NormalizerKind);
 
-/// Effect of a component that does nothing but insert a prefix or replace spaces.
+/// Effect of a component that inserts a prefix, replaces spaces, or does both, and changes nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marking<'a> {
     /// Text inserted before the chunk.
@@ -96,9 +96,9 @@ enum NormalizerKind {
 }
 
 impl Normalizer {
-    /// Builds a component from its JSON. Its type is one of those in `tokenizer.json`, or `SentencePiece`, which is
-    /// Jeton's own. Only `SentencePiece` uses `user_defined`, the contents of user-defined entries: they are matched
-    /// first and not changed.
+    /// Builds a component from its JSON. The component has a type of `tokenizer.json`, or Jeton's own type
+    /// `SentencePiece`. `user_defined`: the texts of user-defined entries, used only by `SentencePiece`. Normalization
+    /// matches these texts before all rules and leaves them unchanged.
     ///
     /// # Errors
     /// [`Error::config`] for an unknown or unsupported component, [`Error::format`] for a component with invalid
@@ -122,8 +122,8 @@ impl Normalizer {
         matches!(self.0, NormalizerKind::Form(_))
     }
 
-    /// Returns the effect of the component, if it does nothing but insert a text before a chunk or replace spaces by
-    /// `▁`.
+    /// Returns the effect of a component that inserts a text before a chunk, replaces spaces by `▁`, or does both.
+    /// Returns None if the component does anything else.
     pub fn marking(&self) -> Option<Marking<'_>> {
         match &self.0 {
             NormalizerKind::Prepend(prefix) => Some(Marking { prefix, replaces: false }),
@@ -194,7 +194,8 @@ impl Normalizer {
         }
     }
 
-    /// Normalizes bytes like [`Normalizer::with_starts`], but returns no starts. Valid UTF-8 takes a fast path.
+    /// Normalizes bytes like [`Normalizer::with_starts`], but returns only the text, without the alignment. Valid UTF-8
+    /// takes a fast path.
     ///
     /// # Errors
     /// As [`Normalizer::with_starts`].
@@ -384,7 +385,7 @@ mod alignment_tests {
         assert_eq!(run(nfc, "e\u{301}").1, [(0, 1); 2]);
         assert_eq!(sources(nfc, "e\u{301}a"), [(0, 3), (0, 3), (3, 4)]);
         assert_eq!(sources(nfc, "\u{1100}\u{1161}\u{11A8}"), [(0, 9); 3]);
-        // Ranges stay in the order of the input.
+        // NFC reorders these marks, but the ranges stay in the order of the input.
         assert_eq!(sources(nfc, "a\u{315}\u{300}"), [(0, 3), (0, 3), (3, 5), (3, 5)]);
         let again = r#"[{"type":"NFC"},{"type":"NFD"},{"type":"StripAccents"}]"#;
         assert_eq!(sources(again, "xe\u{301}a"), [(0, 1), (1, 4), (4, 5)]);

@@ -1,12 +1,13 @@
 //! Finds characters that never occur in the output of a normalizer.
 //!
 //! Invariant: for any input, the normalized text contains no character for which [`NormalizerOutputs::excludes`]
-//! returns true. Normalization forms, lower case and BERT's steps output only characters that they do not change; a
-//! test checks each code point. A character map outputs only characters without a rule and characters of its
+//! returns true. If a normalization form, lower case or one of BERT's steps is applied a second time, no character
+//! changes. So if such a step replaces a character, the character never occurs in the output of the step; a test checks
+//! each code point. A character map outputs two kinds of characters: characters without a rule, and characters of
 //! replacements.
 //!
-//! Cost: the rules of a character map are listed once. Left out: texts of several characters that never occur in the
-//! output, such as two spaces if SentencePiece removes extra white space.
+//! Cost: the rules of a character map are listed once. Left out: strings of several characters. For example, two spaces
+//! never occur in the output if SentencePiece removes extra white space.
 
 use std::collections::HashSet;
 
@@ -16,7 +17,8 @@ use super::replace::ReplacePattern;
 use super::{Normalizer, NormalizerKind};
 use crate::aligned_text::AlignedText;
 
-/// Maximum number of nodes of a character map whose rules are listed. Published maps have a tenth of this number.
+/// The rules of a character map are listed only if at most this many nodes are visited. Published maps have a tenth of
+/// this number of nodes.
 const MAX_NODES: usize = 1 << 22;
 
 /// Characters in the output of the components of a normalizer.

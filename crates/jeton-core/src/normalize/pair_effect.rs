@@ -21,8 +21,8 @@ use crate::util::text_unit::is_separate_grapheme;
 pub struct NormalizerPairs {
     /// For `Replace`: pairs of adjacent characters that its regex can match.
     adjacency: Option<Adjacency>,
-    /// For SentencePiece: characters that occur in the input of a rule, at any position but the first; None if there
-    /// are too many rules to list.
+    /// For SentencePiece: characters that occur in the text replaced by a rule, anywhere after the first character of
+    /// this text. None if there are too many rules to list.
     continued: Option<HashSet<char>>,
     /// For SentencePiece: pairs of adjacent characters of user-defined pieces. `user_chars` contains all characters of
     /// these pieces.
@@ -83,8 +83,8 @@ impl Normalizer {
                 (ReplacePattern::Text(text), _) => (!text.contains([left, right])).then_some((left, right)),
                 (ReplacePattern::Regex(_), None) => None,
                 (ReplacePattern::Regex(_), Some(regex)) => {
-                    // A character stays the same if the regex never reads it. `left` also stays if the replacement
-                    // ends with it, and `right` if the replacement begins with it.
+                    // A character that the regex never reads stays the same. Two more cases: `left` stays the same if
+                    // the replacement ends with `left`; `right` stays the same if the replacement begins with `right`.
                     let content = replace.content();
                     let left_stays = regex.never_reads(left) || content.ends_with(left);
                     let right_stays = regex.never_reads(right) || content.starts_with(right);
@@ -125,8 +125,8 @@ impl Normalizer {
         }
     }
 
-    /// Returns true if the component has HF's bug that characters removed at the start of a text shift the alignment of
-    /// the rest.
+    /// Returns true if the component has this bug of HF: if characters are removed at the start of a text, the
+    /// alignment of the rest is shifted.
     pub fn may_shift_alignment(&self) -> bool {
         matches!(self.0, NormalizerKind::Precompiled(_))
     }
@@ -150,9 +150,9 @@ impl Normalizer {
         }
     }
 
-    /// Returns the end of the range of a prepended `mark` in the input, in characters: 1 if the mark is aligned with
-    /// the first character, 0 if its range is empty. Returns None if the component does not prepend `mark` to every text,
-    /// or if it changes the number of characters in another way.
+    /// Returns the number of input characters that a prepended `mark` is aligned with: 1 if the mark is aligned with
+    /// the first character, 0 if the mark is aligned with an empty range at the start. Returns None if the component
+    /// does not prepend `mark` to every text, or if it changes the number of characters in another way.
     pub fn prepends(&self, mark: char) -> Option<u8> {
         match &self.0 {
             NormalizerKind::Prepend(text) => text.chars().eq([mark]).then_some(1),

@@ -86,8 +86,8 @@ fn unmapped_run(set: &CharSet, text: &str) -> usize {
     }
 }
 
-/// Holds back the last character together with its change of length, `change` in [`AlignedWriter::put`]. If the
-/// characters that follow are removed, their number is first subtracted from `change`; then the character is written.
+/// Holds back the last new character, because old characters that follow it may be removed. The number of removed
+/// characters is subtracted from the argument `change` of [`AlignedWriter::put`] before the new character is written.
 struct Changes {
     last: Option<Change>,
     lags: bool, // true if characters were removed at the start of the text
@@ -112,7 +112,7 @@ impl Changes {
         }
     }
 
-    /// Writes the replacement `new` of `old`, which is a grapheme or a character.
+    /// Replaces `old` by `new`. The old text is one grapheme or one character.
     fn replace(&mut self, old: &str, new: &str, writer: &mut AlignedWriter<'_>) {
         let before = old.chars().count();
         let after = new.chars().count();

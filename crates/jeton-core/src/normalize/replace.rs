@@ -2,9 +2,9 @@
 //!
 //! Invariant: matches equal those of HF, which uses Oniguruma. A regex is accepted if it has the same meaning in
 //! Oniguruma's dialect and in Jeton's, and does not match the empty text; any other regex is refused with the reason.
-//! As in HF, each character of the replacement has the origin of the last byte of the match; the source of each of
-//! these characters is the whole match. If the replacement is empty, the match is removed from the text, and its range
-//! of the input belongs to no character of the result.
+//! As in HF, each character of the replacement gets the origin (input range) of the last byte of the match. As source
+//! (the input that was replaced), each of these characters gets the whole match. If the replacement is empty, the match
+//! is removed, and no character of the result refers to the match's range of the input.
 //!
 //! Cost: one search through the text; a regex has a step budget linear in the text.
 //! Source: huggingface/tokenizers, `normalizers/replace.rs` and `NormalizedString::replace`.

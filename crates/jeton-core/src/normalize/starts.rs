@@ -1,10 +1,10 @@
 //! SentencePiece's normalizer for bytes. It aligns the result with the input as SentencePiece's own interface does.
 //!
 //! Invariant: `text` and `starts` equal the two results of SentencePiece's `Normalizer::Normalize`: `normalized` and
-//! `norm_to_orig`. For each byte of `text`, `starts` has an input offset: the start of the part that a normalization
-//! step replaced when it wrote the byte, or of the character that the step copied. One more element follows: the start
-//! of the white space removed at the end, or the length of the input if none was removed. A byte of invalid UTF-8
-//! becomes U+FFFD, to which no rule applies.
+//! `norm_to_orig`. For each byte of `text`, `starts` has an input offset. If the byte belongs to a copied
+//! character, this is the offset of the character. If the byte was written by a replacement, this is the start of the
+//! replaced part of the input. One more element follows: the start of the white space removed at the end, or the length
+//! of the input if none was removed. A byte of invalid UTF-8 becomes U+FFFD, to which no rule applies.
 //!
 //! Cost: linear time; `starts` has 4 bytes for each byte of `text`. Source: google/sentencepiece, `normalizer.cc`. The
 //! module `sentencepiece` has the fast version for valid text, without `starts`.

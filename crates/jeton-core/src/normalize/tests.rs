@@ -41,8 +41,11 @@ const PARTS: [&str; 24] = [
         "escape_whitespaces":false,"treat_whitespace_as_suffix":true}"#,
 ];
 
-/// Letters with marks in all orders, jamo, and characters that expand, compose again, change case with or without
-/// context, are removed, or have the minimum or maximum code of a UTF-8 length.
+/// The tests form all pairs of these characters, in both orders, and mix the characters into longer texts:
+/// - letters, marks and jamo;
+/// - characters that normalization expands, composes again or removes;
+/// - characters whose case changes, with or without regard to the context;
+/// - the first and the last characters of each UTF-8 length.
 const INTERESTING: &str = "aeE bZ\t\n\r\0\u{7f}\u{85}\u{a0}éÉÅåßİıΣσςǅ\u{301}\u{300}\u{323}\u{327}\u{308}\u{315}\u{31b}\u{345}\u{344}\u{340}\
     \u{1100}\u{1161}\u{11a8}\u{11a7}가각힣\u{d7b0}ﬁﬃ①㍍ﷺｶﾞか\u{3099}が\u{212b}\u{2126}\u{958}\u{915}\u{93c}\u{94d}\u{928}\u{9c7}\u{9be}\u{f73}\u{f71}\u{f72}\u{f81}\
     \u{e33}\u{e49}漢\u{f900}\u{2f00}\u{3400}▁\u{2581}\u{200b}\u{feff}\u{fffd}\u{ffff}\u{7ff}\u{800}\u{10000}😀\u{1d165}\u{1d15e}\u{2f800}\u{20000}\u{10400}\u{e0001}\u{105c9}\

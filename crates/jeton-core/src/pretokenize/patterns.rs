@@ -129,8 +129,8 @@ pub fn published(name: &str) -> Option<&'static str> {
     by_name(name).map(|named| named.text)
 }
 
-/// Returns the customary equivalent of a named pattern for Oniguruma (Ruby's syntax), as files of HF `tokenizers` have
-/// it.
+/// Returns a named pattern as an Oniguruma regex (Ruby's syntax), in the form that is customary in files of HF
+/// `tokenizers`.
 pub fn oniguruma(name: &str) -> Option<String> {
     by_name(name).map(|named| named.oniguruma.to_owned())
 }

@@ -39,7 +39,7 @@ pub(super) enum PatternKind {
     Sequence(Arc<Sequence>),
 }
 
-/// Patterns, each of which splits the pretokens of the previous one.
+/// A sequence of patterns. The first pattern splits the text; each later pattern splits the resulting pretokens again.
 pub(super) struct Sequence {
     /// One transducer, or one for each group of adjacent patterns that can be compiled together.
     transducers: Vec<Transducer>,
@@ -47,8 +47,8 @@ pub(super) struct Sequence {
     several: Option<Reason>,
 }
 
-/// Maximum length of a sequence whose patterns are compiled in groups; each pattern of a longer sequence is compiled
-/// alone. Finding a group is costly: it takes one compilation for each pattern of the group.
+/// A sequence of at most this many patterns is compiled in groups. In a longer sequence, each pattern is compiled
+/// alone, because finding a group is costly: it takes one compilation for each pattern of the group.
 const MAX_GROUPED: usize = 32;
 
 /// A regex, and its transducer, which is compiled on first use.
@@ -60,8 +60,8 @@ pub(super) struct RegexPattern {
 /// The transducer of a regex.
 struct Compiled {
     transducer: Transducer,
-    /// The transducer lacks the lookaheads that decide where pretokens end in runs of these characters. Therefore, the
-    /// matcher splits such runs again. None: the transducer suffices.
+    /// Set of characters. The matcher splits each run of these characters again, because the transducer lacks the
+    /// lookaheads that decide where pretokens end inside such a run. None: the transducer suffices.
     runs: Option<ClassUnicode>,
 }
 
@@ -159,8 +159,9 @@ impl Pretokenizer {
         Ok(Self(PatternKind::Regex(Arc::new(RegexPattern { regex: Regex::new(pattern)?, compiled }))))
     }
 
-    /// Compiles patterns, each of which splits the pretokens of the previous one. They become one transducer if
-    /// possible, else one for each group of adjacent patterns.
+    /// Compiles a sequence of patterns. The first pattern splits the text; each later pattern splits the resulting
+    /// pretokens again. If possible, all patterns become one transducer; otherwise, each group of adjacent patterns
+    /// becomes one transducer.
     ///
     /// # Errors
     /// The reason why one of the patterns cannot be compiled.
@@ -168,9 +169,9 @@ impl Pretokenizer {
         Self::bytewise_sequence(patterns, &[])
     }
 
-    /// Compiles two sequences of patterns. The first sequence splits a text, one pattern after the other. Each resulting
-    /// chunk is then spelled in the byte alphabet, and the second sequence splits it. Spans can therefore begin and end
-    /// inside characters.
+    /// Compiles two sequences of patterns. The first sequence splits a text, one pattern after the other. Each
+    /// resulting chunk is then spelled in the byte alphabet, and the second sequence splits it. Spans can therefore
+    /// begin and end inside characters.
     ///
     /// # Errors
     /// As [`Pretokenizer::sequence`].
@@ -271,8 +272,8 @@ impl Pretokenizer {
         }
     }
 
-    /// Returns the starts of pretokens that the finder finds with vector instructions up to the given level; None if
-    /// there is no finder. Tests compare all levels with [`Pretokenizer::spans`].
+    /// Returns the starts of the pretokens of a text. `level` is the highest level of vector instructions that the
+    /// finder may use. None if there is no finder. Tests compare the result of each level with [`Pretokenizer::spans`].
     pub fn starts_at_level(&self, text: &str, level: simd::SimdLevel) -> Option<Vec<usize>> {
         let (finder, mut starts) = (self.finder_at_level(level)?, Starts::default());
         let mut found = Vec::new();

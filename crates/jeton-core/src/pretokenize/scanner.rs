@@ -1,9 +1,9 @@
 //! Hand-written matchers of the named patterns. They return the end of the pretoken that starts at a given position.
 //!
 //! Invariant: a [`Scanner`] splits every text exactly as the published regex of its family does with leftmost-first
-//! backtracking; `tests/pretokenize_scanner.rs` compares the two. Time is linear in the text: each character is read a
-//! constant number of times, because the text that a failed alternative has read is consumed by the alternative that
-//! then succeeds. Memory: the class table.
+//! backtracking; `tests/pretokenize_scanner.rs` compares the two. Time is linear in the text: if an alternative fails,
+//! the next successful alternative consumes the text read by the failed one, so each character is read a constant
+//! number of times. Memory: the class table.
 //!
 //! The patterns of all families have one form: each is an ordered choice of these alternatives, where `X` stands for
 //! `[^\s\p{L}\p{N}]`:
@@ -49,8 +49,8 @@ pub(super) struct ScanRules {
     pub(super) marks: bool,
     /// Maximum number of digits in a pretoken.
     pub(super) digits: usize,
-    /// True if runs of white space are split after their last line end, and line ends after symbols belong to the
-    /// symbols.
+    /// True if the pattern treats line ends specially: it splits each run of white space after the run's last line end,
+    /// and it puts line ends that follow symbols into the pretoken of the symbols.
     pub(super) newlines: bool,
     /// True if slashes among the line ends after symbols belong to the symbols, too.
     pub(super) slashes: bool,
@@ -161,10 +161,10 @@ fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Opti
     let end = if F::RULES.cased {
         match lower_word(classes, text, at) {
             Ok(end) => end,
-            // The pretoken begins with a mark, which can be the prefix or a letter. The regex has two alternatives for
-            // words. The first, which needs a lower-case letter, has just failed with the mark as the prefix. It then
-            // takes the mark as a letter and matches only the mark, because no lower-case letter follows the capitals
-            // after the mark. The second alternative is not tried.
+            // The pretoken begins with a mark, which can be the prefix or a letter. The regex first tries its
+            // alternative for words with a lower-case letter. With the mark as the prefix, this alternative has just
+            // failed. With the mark as a letter, the same alternative matches the mark alone, because no lower-case
+            // letter follows the capitals after the mark. So the alternative for capitals is not tried.
             Err(_) if first & MARK != 0 => at,
             Err(end) => end,
         }
@@ -187,8 +187,8 @@ fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Opti
 /// match. If there is no match, returns `Err` with the end of the capitals that start at `at`.
 ///
 /// The first set of the regex matches up to a lower-case letter, where the second set continues. If there is no
-/// lower-case letter, the first set gives back the text from the last caseless character or mark on. The second set
-/// matches only this character, because no character of the second set follows.
+/// lower-case letter, the regex backtracks to the last caseless character or mark: the first set ends before this
+/// character, and the second set matches only this character, because the rest of the word is capitals.
 #[inline(always)]
 fn lower_word(classes: &Classes, text: &[u8], mut at: usize) -> Result<usize, usize> {
     let mut caseless_end = None;

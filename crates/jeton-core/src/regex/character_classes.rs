@@ -24,7 +24,7 @@ const SURROGATES: (u32, u32) = (0xD800, 0xE000);
 /// Maximum number of classes. A class is stored in a byte, and a few values are reserved.
 const MAX_CLASSES: usize = 250;
 
-/// Value in [`CharacterClasses::of_byte`] for a byte with which characters of several classes begin in UTF-8.
+/// Value in [`CharacterClasses::of_byte`] for a first byte of UTF-8 that is shared by characters of several classes.
 pub(crate) const MIXED: u8 = u8::MAX;
 
 /// Bit set of classes.
@@ -48,8 +48,9 @@ impl ClassSet {
 /// Classes of characters, and two additional classes: the end of the text, and continuation bytes.
 #[derive(Debug)]
 pub(crate) struct CharacterClasses {
-    /// For ASCII, the class of the character. For another first byte, the class of all characters that begin with it,
-    /// or [`MIXED`]. For continuation bytes, one more than the class of the end of the text.
+    /// Byte -> class. ASCII byte: the class of the character. Other first byte of a character: the class of all
+    /// characters that begin with this byte, or [`MIXED`] if they have several classes. Continuation byte: one more
+    /// than the class of the end of the text.
     of_byte: Box<[u8; 256]>,
     block_of: Box<[u16]>, // code point >> 6 -> index of its block
     blocks: Vec<u8>,
@@ -74,7 +75,7 @@ impl Partition {
         let mut distinct: Vec<Vec<(char, char)>> = sets.into_iter().map(ranges).collect();
         distinct.sort_unstable();
         distinct.dedup();
-        // Bounds of the sets, as (code point, set).
+        // Code points at which membership in a set changes, as (code point, index of the set).
         let mut changes: Vec<(u32, usize)> = Vec::new();
         for (set, ranges) in distinct.iter().enumerate() {
             for &(first, last) in ranges {
@@ -114,7 +115,7 @@ impl Partition {
         Some(Self { classes: table.finish(class_of.len() as u8), class_sets })
     }
 
-    /// Returns the classes of one of the sets.
+    /// Returns the classes that make up a set. The set must be one of the sets passed to [`Self::new`].
     pub(super) fn of(&self, set: &ClassUnicode) -> ClassSet {
         self.class_sets.get(&ranges(set)).copied().unwrap_or_default()
     }
@@ -155,7 +156,7 @@ impl CharacterClasses {
         &self.of_byte
     }
 
-    /// Returns the class of the character at `at`, and its length in bytes.
+    /// Returns (class, length in bytes) of the character at `at`.
     #[inline(always)]
     pub(crate) fn at(&self, text: &[u8], at: usize) -> (u8, usize) {
         let byte = text[at];

@@ -4,9 +4,9 @@
 //! A key is a choice of the pattern at a position of the text. Without captures and backreferences, the outcome of a
 //! choice depends only on the key, not on the path to the choice or the start of the search. There are two exceptions,
 //! which the matcher handles. First, a loop ends if its body matches the empty string. So as long as the body has not
-//! advanced, the outcome of a choice in it also depends on where the body began. Second, a choice inside an atomic
-//! group or a lookaround has not failed if the group matched, even if the rest of the pattern then fails. When a group
-//! matches, its untried alternatives are discarded, and their choices are not inserted.
+//! advanced, the outcome of a choice in the body also depends on where the body began. Second, if an atomic group or a
+//! lookaround matches and then the rest of the pattern fails, the choices inside the group have not failed. So when a
+//! group matches, the matcher discards the untried alternatives of the group and does not insert their choices.
 //!
 //! The set is a direct-mapped table: keys with the same index overwrite each other. A lost key costs time, but never
 //! changes a match. Source: memoized backtracking as in packrat parsers and in Davis, Servant, Lee 2021, "Using

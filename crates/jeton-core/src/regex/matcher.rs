@@ -213,8 +213,8 @@ impl<'t> Matcher<'t> {
         }
     }
 
-    /// Memoizes the failure of a run: inserts a key for each position where the run could have ended, from `at` back to
-    /// its minimum length.
+    /// Memoizes the failure of a run that has consumed `taken` characters up to `at`. Inserts a key for each position
+    /// where the run could have ended: for `at`, and for each earlier position down to the minimum length of the run.
     fn remember_run(&mut self, label: usize, taken: u32, mut at: usize) {
         let Instruction::Run { min, max: u32::MAX, .. } = self.program.instructions[label] else { return };
         self.remember(label, at);
@@ -292,7 +292,7 @@ impl<'t> Matcher<'t> {
                     Some((label + 1, at))
                 }
                 // Discards the entries that the group has pushed, including previous values of slots. These slots need
-                // not be restored: they belong to loops inside the group, and a loop sets its slot before it reads it.
+                // not be restored: they belong to loops inside the group, and a loop sets a slot before it is read.
                 Instruction::Commit(slot) => {
                     self.open.truncate(self.slots[slot]);
                     Some((label + 1, at))
@@ -543,8 +543,8 @@ mod tests {
         let rounds = std::env::var("JETON_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(5_000);
         let (mut state, mut compared) = (23, 0);
         for round in 0..rounds {
-            // In the first pattern, `(?:|é)` fails only if the loop has not advanced. Few random patterns test this
-            // case.
+            // In the first pattern, the choice `(?:|é)` can fail at a position where it would succeed if the loop body
+            // had already consumed an `a`. So the failure must not be memoized. Few random patterns test this case.
             let pattern = match round {
                 0 => r".*(?=(?:a?(?:|é)|b)*$)(?=a)|.".to_owned(),
                 _ => random_pattern(&mut state, 3),

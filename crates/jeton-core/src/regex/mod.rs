@@ -46,8 +46,8 @@ use regex_syntax::hir::ClassUnicode;
 use syntax::Refusal;
 pub use to_oniguruma::to_oniguruma;
 
-/// Removes the lookaheads at more than one character from a pattern, as `without_far_looks` describes. Returns the
-/// automaton of the changed pattern, and the set of characters whose runs the caller must split again.
+/// Changes a pattern so that no lookahead reads more than one character, as `without_far_looks` describes. Returns the
+/// automaton of the changed pattern, and a set of characters. The caller must split each run of these characters again.
 ///
 /// # Errors
 /// The reason why there is no automaton.
@@ -77,7 +77,7 @@ pub(crate) fn automata(patterns: &[&str]) -> Result<(CharacterClasses, Vec<Autom
     Ok((partition.classes, automata))
 }
 
-/// Returns a regex of HF `tokenizers` (Oniguruma, Ruby's syntax) in Jeton's dialect, with the same meaning.
+/// Translates a regex of HF `tokenizers` (Oniguruma, Ruby's syntax) to Jeton's dialect. The meaning is the same.
 ///
 /// # Errors
 /// Name of the unsupported construct.

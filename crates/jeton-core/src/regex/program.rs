@@ -215,7 +215,8 @@ impl<'t> Compiler<'t> {
         })
     }
 
-    /// Returns the set of `node`, if it always matches exactly one character.
+    /// Returns the index of the set of characters that `node` matches; None if `node` is neither a set of characters
+    /// nor an alternation of sets.
     fn class(&mut self, node: &'t SyntaxNode) -> Option<usize> {
         let address = std::ptr::from_ref(node);
         if let Some(&known) = self.class_of.get(&address) {
@@ -399,7 +400,8 @@ fn refuse<T>(what: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal { what: what.into(), at: 0 })
 }
 
-/// Returns the set of `node`, if it always matches exactly one character.
+/// Returns the set of characters that `node` matches; None if `node` is neither a set of characters nor an alternation
+/// of sets.
 pub(super) fn as_class(node: &SyntaxNode) -> Option<ClassUnicode> {
     match node {
         SyntaxNode::Class(class) => Some(class.set.clone()),

@@ -246,8 +246,7 @@ impl Parser<'_> {
             Some('{') => {
                 let start = self.at;
                 match self.interval()? {
-                    // The code below consumes the last character of the interval, like the last character of other
-                    // quantifiers.
+                    // Steps back to the `}`: the code below consumes one character, for each kind of quantifier.
                     Some(bounds) => {
                         self.at -= 1;
                         bounds
@@ -383,8 +382,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses flags whose `(?` has been read. Returns true if `)` follows them, so that they apply to the rest of the
-    /// pattern; false if the body of a group follows.
+    /// Parses the flags after a `(?` that has been read. Returns true for `(?i)`, where the flags apply to the rest of
+    /// the pattern; returns false for `(?i:`, where the body of a group follows.
     fn flags(&mut self) -> Parsed<bool> {
         let start = self.at;
         let mut on = true;

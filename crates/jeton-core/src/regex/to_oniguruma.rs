@@ -26,8 +26,8 @@ use super::program::first;
 use super::syntax::{parse, parse_set, Assertion, Class, Greed, SyntaxNode};
 use crate::util::classes::{Classes, LETTER};
 
-/// Maximum number of ranges of a set that is written as ranges, for example instead of the name of a property. More
-/// ranges would make the result long, and would make it depend more on the Unicode version.
+/// A set of characters, such as a property, is written as ranges only if the set has at most this many ranges. A longer
+/// list would make the translated pattern long, and more dependent on the Unicode version.
 const MAX_RANGES: usize = 12;
 
 /// Oniguruma's `ONIG_MAX_REPEAT_NUM`.
@@ -160,9 +160,10 @@ fn is_place(node: &SyntaxNode) -> bool {
     }
 }
 
-/// Writes a set of characters. If case folding does not change the set, translates the set's text in the pattern.
-/// Otherwise, writes the ranges of the folded set. If there are too many ranges, translates the set's text, and writes
-/// the characters that case folding adds or removes. For `(?i)\p{L}`, it adds U+0345, the combining iota.
+/// Writes a set of characters. If case folding does not change the set, translates the set as the pattern spells it.
+/// Otherwise, writes the ranges of the folded set. If there are too many ranges, translates the set as spelled, and
+/// writes the characters that case folding adds or removes. Example: in `(?i)\p{L}`, case folding adds U+0345, the
+/// combining iota.
 fn write_class(class: &Class, out: &mut String) -> Result<(), String> {
     let ast = ast::parse::Parser::new().parse(&class.text).map_err(|error| error.kind().to_string())?;
     let plain = parse_set(&class.text, false)?;
@@ -287,8 +288,8 @@ fn write_property(class: &ast::ClassUnicode, out: &mut String) -> Result<(), Str
     write_ranges(&parse_set(&text, false)?, true, out).map_err(|_| text)
 }
 
-/// Writes ranges. Encloses them in brackets, unless `within` is true or they are a single character. Returns an error
-/// if there are too many.
+/// Writes the ranges of a set in brackets. If `within` is false, a set of a single character is written without
+/// brackets. Returns an error if the set is empty or has more than [`MAX_RANGES`] ranges.
 fn write_ranges(set: &ClassUnicode, within: bool, out: &mut String) -> Result<(), ()> {
     let ranges = set.ranges();
     if ranges.is_empty() || ranges.len() > MAX_RANGES {

@@ -30,7 +30,7 @@ pub struct DecodedPiece {
 /// Decoded text. It is valid UTF-8 if all pieces are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DecodedText {
-    /// Text of the pieces. Their ranges refer to it.
+    /// Text of the pieces, before the denormalizer. `DecodedPiece::range` is a range of this text.
     pub text: Vec<u8>,
     /// Text that the denormalizer returns; None if the model has no denormalizer.
     pub denormalized: Option<Vec<u8>>,

@@ -5,8 +5,8 @@
 //! is the run. If a character falls back to bytes, each of its bytes is a separate piece; the last of these pieces has
 //! the range of the character.
 //!
-//! If no id is the unknown piece, the normalized text that each id covers follows from the ids, so the ids are computed
-//! on the fast path.
+//! If no id is the unknown piece, each id determines which normalized text it covers. Therefore the ids are computed on
+//! the fast path in this case.
 //!
 //! Cost: linear; on the slow path, the model runs a second time.
 
@@ -197,8 +197,8 @@ impl PieceTable {
         Ok(done)
     }
 
-    /// Returns `ids` and where their texts end in `normal`; None if an id is the unknown piece, or if the lengths of
-    /// the texts do not add up to `normal`.
+    /// Returns `ids`, and for each id the byte of `normal` at which its text ends. Returns None if an id is the unknown
+    /// piece. Returns None, too, if the total length of the texts is not the length of `normal`.
     fn ends_of(&self, tok: &Tokenizer, ids: Vec<u32>, normal: &str) -> Option<SegmentedIds> {
         let mut ends = Vec::with_capacity(ids.len());
         let mut end = 0;

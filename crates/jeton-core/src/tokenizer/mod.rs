@@ -3,9 +3,9 @@
 //! Invariant: the same text and the same tokenizer give the same ids, for any number of threads and any grouping of
 //! texts. A tokenizer is immutable after construction, so threads can share it.
 //!
-//! The input of the model consists of *segments*: added tokens and pretokens. If no stage rewrites text and one pattern
-//! splits it, segments borrow from the text; otherwise each range of text between added tokens becomes an
-//! `AlignedText`, whose chunks are the segments.
+//! The input of the model consists of *segments*: added tokens and pretokens. If no stage rewrites the text and the
+//! pretokenizer is a single pattern, the segments borrow from the text. Otherwise each range of text between added
+//! tokens becomes an `AlignedText`, and the chunks of the `AlignedText` are the segments.
 //!
 //! ```text
 //! pipeline   text → ids, and ids → text

@@ -9,12 +9,12 @@ use crate::parallel;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::words::{RangeCounter, TokensInRanges, Words};
 
-/// Numbers of tokens in the words, and in the runs, of one or several texts.
+/// Numbers of tokens in words, and in runs of characters from scripts without spaces, for one or several texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokensInWords {
     /// Numbers of tokens in words.
     pub words: TokensInRanges,
-    /// Numbers of tokens in runs of scripts without spaces.
+    /// Numbers of tokens in runs. A run is a sequence of characters whose scripts are written without spaces.
     pub runs: TokensInRanges,
 }
 
@@ -53,9 +53,11 @@ impl Tokenizer {
         Ok(total)
     }
 
-    /// Counts the tokens in words from the ids of texts. The decoded tokens of a text, concatenated, must be its bytes;
-    /// returns None if their total length differs from the length of the text. `texts`: for each text, the index
-    /// in `ids` at which its ids end, and its number of bytes.
+    /// Counts the tokens in the words of texts that are already encoded. `ids` has the tokens of all texts. `texts` has
+    /// two numbers for each text: the index in `ids` at which the text ends, and the length of the text in bytes.
+    ///
+    /// The tokens of a text must decode to exactly the bytes of the text. Returns None if the decoded length differs
+    /// from the length of the text, or if an id is not in the vocabulary.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.

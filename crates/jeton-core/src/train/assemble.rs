@@ -60,8 +60,8 @@ pub fn triples(merges: &[LearnedMerge]) -> Merges {
     merges.iter().map(|merge| (merge.left, merge.right, merge.result)).collect()
 }
 
-/// Returns the entries of the initial symbols, followed by the entries of the merges' results. A result is marked as
-/// the end of a word if its right part is.
+/// Returns the entries of the initial symbols, followed by the entries of the merges' results. If the right part of a
+/// merge is marked as the end of a word, the result of the merge is marked, too.
 ///
 /// # Errors
 /// [`Error::training`] if the merged tokens spell more than 1 GiB.
@@ -98,8 +98,8 @@ pub struct NumberedPieces {
     pub ids: Vec<u32>,
 }
 
-/// Assigns ids to pieces, which are sorted by descending score. The ids are the numbers that no `reserved` entry has,
-/// in ascending order.
+/// Assigns ascending ids to `pieces`, which are sorted by descending score. The ids of the `reserved` entries are
+/// skipped.
 pub fn number(reserved: List, pieces: impl IntoIterator<Item = (String, f64)>) -> NumberedPieces {
     let taken: HashSet<u32> = reserved.iter().map(|entry| entry.0).collect();
     let free = (0..).filter(|id| !taken.contains(id));

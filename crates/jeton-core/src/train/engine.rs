@@ -1,4 +1,4 @@
-//! Incremental learner of merges from sequences in memory, one for all tie rules.
+//! Incremental learner of merges from sequences in memory. The same learner serves all tie rules.
 //!
 //! Each distinct pretoken is stored once, weighted by its count, in order of first appearance (`layout`), in one shard
 //! for each thread (`shard`). For each pair the engine stores its count (the sum of the weights of all its positions,
@@ -71,7 +71,7 @@ pub fn first_floor(corpus_tokens: u64, options: &LearnOptions<'_>) -> u64 {
 /// Learns merges from sequences in memory, until there are enough merges or no pair reaches the lowest floor.
 ///
 /// # Errors
-/// `Interrupted`; [`crate::error::Error::training`] for spellings of more than 1 GiB.
+/// `Interrupted`; [`crate::error::Error::training`] if the strings of all learned tokens take more than 1 GiB.
 pub fn learn_in_memory(
     shards: Vec<SymbolArray>,
     floors: Floors,
@@ -376,7 +376,7 @@ impl<'a> MergeLearner<'a> {
         self.changes.resize(self.tokens.len(), UNCHANGED);
         // For all neighbors x and y, the pairs (x, left) and (right, y) have lost occurrences. If two occurrences of
         // the merged pair are adjacent, the pair (right, left) between them is lost, too. `Shard::after` does not
-        // include the weight of these lost pairs, so their total, `regained`, is added below.
+        // include the weight of the lost pairs (right, left). So `regained`, the total of this weight, is added below.
         let regained: u64 = self.shared.shards().map(|shard| shard.before.weight(result)).sum();
         self.settle_side(
             |shard| &mut shard.before,
@@ -397,8 +397,8 @@ impl<'a> MergeLearner<'a> {
     }
 
     /// Processes the neighbors on one side of the merged occurrences. Adds up the weight of each neighbor over all
-    /// shards, calls `settle` with the neighbor and this total, and stores the pair index that `settle` returns in the
-    /// shards.
+    /// shards, and calls `settle` with the neighbor and this total. `settle` returns the index of a pair, which is then
+    /// stored in the shards.
     fn settle_side(
         &mut self,
         side: impl Fn(&mut Shard) -> &mut Side,
@@ -448,7 +448,7 @@ impl<'a> MergeLearner<'a> {
         Ok(pair)
     }
 
-    /// Returns true if the rule, if any, permits the pair to merge.
+    /// Returns false if a rule about pairs forbids this merge; true if there is no rule.
     fn allows(&self, left: u32, right: u32) -> bool {
         match (self.rule, self.tokens.strings()) {
             (Some(rule), Some(strings)) => rule.allows(strings.of(left), strings.of(right)),

@@ -39,7 +39,7 @@ const RARE: char = '\u{2585}';
 pub struct SentencePieceOptions {
     /// Total number of pieces, including characters, excluding control symbols and other reserved pieces.
     pub vocab_size: usize,
-    /// Share of the text that the characters of the vocabulary cover.
+    /// Minimum share of the text that consists of characters in the vocabulary.
     pub character_coverage: f32,
     /// Characters that are always in the vocabulary.
     pub required_chars: String,
@@ -172,9 +172,10 @@ fn cut(counts: &Counts, chars: &[char], run: &LearnOptions<'_>, watch: &mut dyn 
     Ok(segments)
 }
 
-/// Returns all pairs of symbols that were adjacent at any time, except the pairs that merges join. As in SentencePiece,
-/// two symbols count even if they were adjacent only between two replacements by the same merge (in `abab`: `ab` and
-/// `a`, after the first `ab` is merged and before the second is).
+/// Returns all pairs of symbols that were adjacent at any time, except pairs for which a merge was learned. As in
+/// SentencePiece, a pair counts even if its symbols were adjacent only between two replacements by the same merge. For
+/// example, if `a` and `b` are merged in `abab`, then `ab` and `a` are adjacent after the first replacement and before
+/// the second replacement.
 fn gone(
     segments: &Counts,
     symbols: &Symbols,

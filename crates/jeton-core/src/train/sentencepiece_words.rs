@@ -1,5 +1,5 @@
-//! Counts of words → pieces, by the rules of SentencePiece's word and character models: the most frequent words or
-//! characters.
+//! Trainers of SentencePiece's word and character models. From the counts of words, the trainers select the most
+//! frequent words or characters as pieces.
 //!
 //! Words are normalized and split at white space, with U+001F in place of control and user-defined symbols. A word that
 //! contains U+001F or a rare character is not a piece.
@@ -26,7 +26,8 @@ pub struct WordOptions {
     pub vocab_size: usize,
     /// True if all words or characters become pieces. `vocab_size` and `character_coverage` then have no effect.
     pub use_all_vocab: bool,
-    /// Share of the text that the characters of the vocabulary cover.
+    /// Minimum share of all characters of the corpus (each occurrence counts) that must be in the vocabulary. The most
+    /// frequent characters are added to the vocabulary until this share is reached.
     pub character_coverage: f32,
     /// Characters that are always in the vocabulary.
     pub required_chars: String,

@@ -81,8 +81,8 @@ impl SequenceFile {
         Ok(self)
     }
 
-    /// Calls `each` for each sequence, in order. Its arguments are the ids (which it may change), the weight, and the
-    /// share of the file's bytes before the sequence.
+    /// Calls `each` for each sequence, in order. `each` gets the ids (which it may change), the weight, and the
+    /// position of the sequence in the file, as a fraction from 0 to 1.
     ///
     /// # Errors
     /// Errors of `each`.

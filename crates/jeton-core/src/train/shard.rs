@@ -20,7 +20,7 @@ use crate::util::spill::SpillVec;
 /// Prefetch distance: number of positions between the visited position and the prefetched position.
 const AHEAD: usize = 24;
 
-/// Maximum size of an alphabet whose pairs are counted in a square matrix instead of a hash table.
+/// If there are at most this many ids, pairs are counted in a square matrix instead of a hash table.
 const SQUARE: usize = 768;
 
 /// Value of `Side::listed` for a neighbor whose pair with the new token has no posting list.
@@ -94,8 +94,8 @@ impl Side {
         self.of[id as usize].weight
     }
 
-    /// Stores for each neighbor the index of its pair with the new token, or [`UNLISTED`]. `pair` returns this value
-    /// for the id of the neighbor.
+    /// Stores, for each neighbor, the index of the pair of the neighbor and the new token, or [`UNLISTED`]. `pair` maps
+    /// the id of a neighbor to this index.
     pub fn set_listed(&mut self, pair: impl Fn(u32) -> u32) {
         for &id in &self.ids {
             self.of[id as usize].listed = pair(id);
@@ -170,7 +170,7 @@ impl Survey {
 pub struct Shard {
     /// The sequences, as cells.
     pub cells: SymbolArray,
-    postings: Vec<SpillVec<u32>>, // cells at which a pair begins, or began until a merge replaced it
+    postings: Vec<SpillVec<u32>>, // cells at which pairs begin; stale if a merge has replaced the pair at the cell
     places: Vec<Places>,          // pair -> location of its posting list; positions are ascending
     /// Tokens to the left of the occurrences that the current merge has merged.
     pub before: Side,
@@ -345,7 +345,7 @@ impl Shard {
     }
 }
 
-/// Merges one occurrence and records its neighbors. Returns its weight.
+/// Merges one occurrence of a pair and records the tokens next to it. Returns the weight of the occurrence.
 #[inline]
 fn merge_at(cells: &mut SymbolArray, before: &mut Side, after: &mut Side, merging: &Merging, at: u32) -> u64 {
     let weight = cells.weight(at);
@@ -353,8 +353,9 @@ fn merge_at(cells: &mut SymbolArray, before: &mut Side, after: &mut Side, mergin
         let token = cells.token(place);
         before.add(token, weight, place);
         if token == merging.result {
-            // The previous occurrence ends where this one begins, so it recorded the left token of this occurrence as
-            // its right neighbor. The left token is now merged, so the recorded pair no longer exists.
+            // The token before this occurrence is itself a result of the current merge. When that token was merged, the
+            // left token of this occurrence was recorded in `after`. The left token is now merged, too, so the
+            // recorded pair no longer exists.
             after.of[merging.left as usize].weight -= weight;
         }
     }

@@ -4,9 +4,9 @@
 //! between them have no content. An edge cell separates sequences. So both neighbors of a symbol are found in O(1)
 //! without links. The position of a symbol is its first cell and never changes.
 //!
-//! All ids are below 2³¹, so they differ from every other content of a cell. If a merge replaces an id in a cell, this
-//! id never appears in the cell again. So two loads tell whether a pair is still at a position. Cost: 8 bytes for each
-//! cell.
+//! All ids are below 2³¹, so a cell with an id differs from every cell without an id. If a merge replaces an id in a
+//! cell, this id never appears in the cell again. So a pair is still at its position if the first cells of its two
+//! symbols still have the two ids; this check reads only these two cells. Cost: 8 bytes for each cell.
 
 use super::layout::Sequences;
 use crate::error::{Error, Result};

@@ -38,7 +38,7 @@ impl Units {
     /// Counts the units of all pretokens, on up to `threads` threads. `end` determines how the last unit is marked.
     ///
     /// # Errors
-    /// At character level, an error for a pretoken that is not valid UTF-8; `Interrupted`.
+    /// `Interrupted`. At character level, also an error for a pretoken that is not valid UTF-8.
     pub(super) fn count(
         counts: &Counts,
         level: Level,

@@ -1,8 +1,9 @@
 //! Thread pool for merges: one worker for each shard except the first, which the calling thread processes.
 //!
-//! A merge with many positions is divided among the workers, which takes two synchronizations. For a merge with few
-//! positions, these would take longer than the merge, so the calling thread processes all shards. Between steps,
-//! workers spin for some microseconds and then park. Results do not depend on which thread processes a shard.
+//! A merge with many positions is divided among the workers. This takes two synchronizations of threads. For a merge
+//! with few positions, the synchronizations would take longer than the merge, so the calling thread processes all
+//! shards. Between steps, workers spin for some microseconds and then park. Results do not depend on which thread
+//! processes a shard.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,8 +12,8 @@ use std::thread::Thread;
 use super::shard::{Merging, Shard};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Number of iterations of the spin loop before a thread parks. They take about 50 µs, which is the time that it takes
-/// to wake a parked thread.
+/// Number of iterations of the spin loop before a thread parks. The iterations take about 50 µs, which is as long as
+/// waking a parked thread.
 const SPINS: usize = 4096;
 
 /// Step of a merge. Each step is run on every shard.

@@ -89,8 +89,8 @@ impl FreeSpaces {
     }
 }
 
-/// Set of small integers, with a lookup of the least member that is at least a given bound. A bit of a level is set if
-/// the corresponding word of the level below is not 0.
+/// Set of small integers, with a search for the least member that is at least a given bound. The lowest level has one
+/// bit for each integer. In each higher level, a bit is set if the corresponding word of the level below is not 0.
 struct BitSet {
     levels: Vec<Vec<u64>>,
 }

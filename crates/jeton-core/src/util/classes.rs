@@ -58,15 +58,15 @@ impl Classes {
         }
     }
 
-    /// Returns class and byte length of the character that starts at `at`, which must have two to four bytes.
+    /// Returns class and byte length of the character that starts at `at`. The character must have two to four bytes.
     #[inline]
     pub(crate) fn wide(&self, text: &[u8], at: usize) -> (u8, usize) {
         let (code, length) = decode(text, at);
         (self.of(code as usize / BLOCK, code as usize), length)
     }
 
-    /// Returns the class of the character at the start of `four`, which must have two to four bytes. The CPU cannot
-    /// predict whether it has two or three bytes, so the code does not branch on this.
+    /// Returns the class of the character at the start of `four`. The character must have two to four bytes. The CPU
+    /// cannot predict whether a character has two or three bytes, so the code does not branch on this.
     #[inline(always)]
     pub(crate) fn wide_in(&self, four: [u8; 4]) -> u8 {
         let [first, second, third, fourth] = four.map(usize::from);
@@ -139,7 +139,8 @@ mod tests {
 
     use super::*;
 
-    /// Checks the table against one regex for each class, on every code point, and `ASCII` against the table.
+    /// Checks the class of every code point with the regex of this class. ASCII characters are looked up in `ASCII`,
+    /// all other characters in the table.
     #[test]
     fn table_equals_the_properties() {
         let classes = Classes::get();

@@ -2,9 +2,11 @@
 //!
 //! The first write to each page of 4 KiB costs a page fault, and random access to a table of hundreds of megabytes
 //! misses the TLB. Pages of 2 MiB reduce both costs. On a virtual machine, the first write of 8 MiB takes 0.8 ms
-//! instead of 4.5 ms. If the host has to allocate the pages, the write takes 17 ms. Small pages then take 21 ms, but
-//! the host has to allocate them less often. So tables, which are accessed at random, use huge pages. Id buffers do not
-//! use them, because each call needs new memory for its ids.
+//! with huge pages and 4.5 ms with small pages. If the host first has to allocate the pages, the write takes 17 ms with
+//! huge pages and 21 ms with small pages, but the host has to allocate small pages less often.
+//!
+//! Tables are accessed at random, so tables use huge pages. Id buffers use small pages, because each call needs new
+//! memory for its ids.
 //!
 //! Linux only (`madvise`); a no-op elsewhere. Left out: buffers that do not fill a huge page.
 

@@ -1,8 +1,9 @@
 //! Leftmost-longest search for many patterns: Aho–Corasick on a double-array trie.
 //!
-//! A node at the end of a pattern and all nodes below it have no failure link, because the search does not need a match
-//! that begins later. If the failure link of a node inside a pattern leads to the end of a shorter pattern, the shorter
-//! pattern is the match unless the longer one also matches.
+//! The nodes at the ends of patterns, and all nodes below these nodes, have no failure link: when the search reaches
+//! one of them, a match is found, and matches that begin later are not needed. The failure link of a node inside a
+//! pattern can lead to the end of a shorter pattern. Then the shorter pattern is the match, unless the longer pattern
+//! also matches.
 //!
 //! Between matches, the search compares 64 bytes at a time with the first two bytes of the patterns. Two bytes are more
 //! selective than one: added tokens often begin with `<|` or two spaces, but a single `<` or space is frequent in text.
@@ -17,7 +18,7 @@ use super::simd::block::Block;
 use super::simd::{self, Instructions};
 use super::trie::{Trie, NONE, ROOT};
 
-/// Failure link of a node at which the search ends.
+/// Value that stands in for the failure link of a node that has none. Instead of following a link, the search ends.
 const DEAD: u32 = u32::MAX;
 
 /// A block of 64 bytes is compared with at most this many ranges of ASCII bytes, and at most this many ranges of other

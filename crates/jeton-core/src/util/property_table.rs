@@ -79,15 +79,15 @@ impl PropertyTable {
         self.at(code / BLOCK, code)
     }
 
-    /// Returns the value of a code point. `block`: index of its block; `last`: a number whose last 6 bits are those of
-    /// the code point, such as the last byte of its UTF-8.
+    /// Returns the value of a code point. `block`: the code point divided by [`BLOCK`], rounded down. `last`: a number
+    /// with the same last 6 bits as the code point, for example the last byte of the character in UTF-8.
     #[inline(always)]
     pub(crate) fn at(&self, block: usize, last: usize) -> u8 {
         self.values[usize::from(self.blocks[block]) + last % BLOCK]
     }
 }
 
-/// Values of [`BLOCK`] code points while a table is built.
+/// Values of one block of code points, in the form that is used while a table is built.
 #[derive(Clone, Copy)]
 enum Block {
     /// All code points have this value.

@@ -15,8 +15,8 @@ const LONGER: u128 = MAX_BYTES as u128 + 1;
 #[repr(transparent)] // because vectors are loaded from keys
 pub(crate) struct ShortKey(u128);
 
-/// Length of a string → two integers: a mask that keeps the bytes of the string and clears the rest of the 16 bytes;
-/// and the key's last byte, at its place, with zeros in the other 15 bytes.
+/// Length of a string → two integers of 16 bytes. The first is a mask that keeps the bytes of the string and clears the
+/// rest. The second is zero, except for its last byte, which is the last byte of the key.
 const MASKS: [[u128; 2]; MAX_BYTES + 2] = {
     let mut masks = [[0; 2]; MAX_BYTES + 2];
     let mut len = 1;
@@ -81,9 +81,10 @@ impl ShortKey {
         &sixteen[..usize::from(sixteen[MAX_BYTES]).min(MAX_BYTES)]
     }
 
-    /// Returns an integer that orders strings of up to 15 bytes: first by their bytes after zero padding, then by their
-    /// length. So if 1 is added to the integer of a string of 15 bytes, the sum is greater than the integer of every
-    /// string whose padded bytes are the same 15 bytes.
+    /// Returns an integer for sorting strings of up to 15 bytes. Strings are first padded with zeros to 15 bytes and
+    /// compared by these bytes; if the padded bytes are equal, the shorter string comes first. Among all strings with
+    /// the same padded bytes, a string of 15 bytes therefore has the greatest integer. So a string of more than 15 bytes
+    /// can be sorted by the integer of its first 15 bytes, plus 1.
     #[inline(always)]
     pub(crate) fn order(self) -> u128 {
         self.0.to_be()

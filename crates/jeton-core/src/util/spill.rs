@@ -103,9 +103,9 @@ pub struct Resident {
 /// check. The reserve is the limit divided by this number.
 const SLACK: usize = 16;
 
-/// Number of consecutive checks that find memory above the limit even after a release. After so many checks, the pages
-/// of vectors are counted. A single check is not enough: between a release and the next check, other threads can map as
-/// many pages as a small limit allows.
+/// Memory can exceed the limit even after pages have been released. If memory exceeds the limit after `CHECKS`
+/// consecutive releases, the mapped pages of the vectors are counted. A single release is not enough: right after a
+/// release, other threads can map as many pages as a small limit allows.
 const CHECKS: u32 = 16;
 
 /// Mapped vectors.
@@ -180,9 +180,9 @@ impl Shared {
         }
     }
 
-    /// Returns unused memory to the system if the limit is exceeded and vectors are not the reason. This is necessary
-    /// because the allocator keeps, for each thread, memory that the vectors and tables of a pass have freed: in
-    /// Unigram training, up to two thirds of the limit.
+    /// Returns unused memory to the system if the limit is exceeded and much of the memory is not in vectors. This is
+    /// necessary because the allocator keeps the memory of freed vectors and tables, for each thread. In Unigram
+    /// training, the memory freed by a pass can reach two thirds of the limit.
     fn trim(&self, resident: &mut Resident, mapped_before: usize, trims: &mut Trims) {
         let own = resident.own.saturating_sub(self.own_before);
         let others = own.saturating_sub(self.in_memory.load(Ordering::Relaxed));
@@ -197,12 +197,12 @@ impl Shared {
         *resident = after;
     }
 
-    /// Releases mapped pages if memory exceeds the limit. Mapped pages can always take half of the limit, even if other
-    /// tables take more than the other half: with fewer mapped pages, each access would cost a page fault.
+    /// Releases mapped pages if memory exceeds the limit. Mapped pages can always take half of the limit, however much
+    /// memory the process needs for other tables. If mapped pages had less memory, each access would cost a page fault.
     ///
-    /// Three quarters of the memory for mapped pages are for the first bytes of vectors. These pages are pinned and
-    /// never released. For vectors that are accessed at random, it does not matter which pages are pinned. The other
-    /// pages share the remaining quarter, and are released when it is full.
+    /// Three quarters of the memory for mapped pages are reserved for pinned pages: the first pages of vectors, which
+    /// stay mapped. For vectors that are accessed at random, it does not matter which pages are pinned. Pages that
+    /// are not pinned use the last quarter. When this quarter is full, all of these pages are released.
     fn enforce(&self) {
         let Some(mut registry) = self.registry() else { return };
         if registry.mappings.is_empty() {
@@ -211,8 +211,8 @@ impl Shared {
         let Some(mut resident) = self.storage.resident() else { return };
         let before = self.mapped_before.load(Ordering::Relaxed);
         self.trim(&mut resident, before, &mut registry.trims);
-        // The process can have freed memory that it had before the limit was created. The difference `own` is then too
-        // small, so it is raised to the number of bytes of vectors in memory.
+        // `own` is the growth of memory since the limit was created. If the process has freed memory that is older than
+        // the limit, this growth is too small. So `own` is raised to at least the number of bytes of vectors in memory.
         let own = resident.own.saturating_sub(self.own_before).max(self.in_memory.load(Ordering::Relaxed));
         let allowed = (self.limit - self.limit / SLACK).saturating_sub(own).max(self.limit / 2);
         if resident.mapped.saturating_sub(before) <= allowed {
@@ -235,8 +235,9 @@ impl Shared {
         registry.exceeded += 1;
         if registry.exceeded == CHECKS {
             registry.exceeded = 0;
-            // `still` was measured before the pages of vectors are counted. Pages that other threads map between the
-            // two measurements are counted only as pages of vectors, so they do not raise the estimate for other files.
+            // `still` counts all mapped pages, `ours` only the pages of vectors. `still` is measured first. If another
+            // thread maps pages of vectors between the two measurements, only `ours` counts these pages. So they do not
+            // raise `foreign`, the estimate for mapped files without vectors.
             let mappings = registry.mappings.iter().filter_map(|mapped| mapped.mapping.upgrade());
             let ours = mappings.map(|mapping| mapping.resident()).sum::<Option<usize>>();
             let foreign = still.saturating_sub(ours.unwrap_or(allowed / 4 * 3));
@@ -330,7 +331,7 @@ impl MemoryLimit {
     }
 
     /// Applies this limit to the pages of vectors that were created under other limits, and releases these pages. From
-    /// then on, the pages count toward this limit, although they are older than it.
+    /// then on, the pages count toward this limit, even if the vectors were created before the limit.
     pub fn adopt<const N: usize>(&self, mappings: [Option<&Arc<dyn Mapping>>; N]) {
         let Some(shared) = &self.shared else { return };
         let is_first = shared.registry().is_some_and(|registry| registry.mappings.is_empty());
@@ -415,8 +416,9 @@ impl Drop for End<'_> {
 /// Growable array, in memory or in a mapped file.
 ///
 /// Invariant: `start` is the first of `capacity` values, of which the first `len` are initialized. Only this vector
-/// accesses them. They are in `mapping`, if it is not None, else in an allocation of the global allocator with the
-/// layout of `capacity` values (no allocation if its size is 0).
+/// accesses the values. If `mapping` is not None, the values are in this file. If `mapping` is None, the values are in
+/// an allocation of the global allocator, with the layout of `capacity` values. For a layout of size 0, there is no
+/// allocation.
 pub struct SpillVec<T: Copy> {
     start: NonNull<T>,
     len: usize,
@@ -495,7 +497,8 @@ impl<T: Copy> SpillVec<T> {
         self.start = NonNull::new(start.cast()).ok_or_else(|| Error::memory(new.size()))?;
         self.capacity = capacity;
         self.count(before, self.bytes());
-        // SAFETY: these are the values of the allocation after the first `len`; nothing else refers to them here.
+        // SAFETY: the slice is the unused rest of the allocation, after its first `len` values. Nothing else refers to
+        // this rest here.
         huge_pages::advise(unsafe {
             std::slice::from_raw_parts_mut(
                 self.start.as_ptr().cast::<MaybeUninit<T>>().add(self.len),
@@ -607,7 +610,7 @@ impl<T: Copy> SpillVec<T> {
         }
     }
 
-    /// Returns the limit of the vector if it is in a file, else no limit.
+    /// Returns the memory limit of a vector in a file. For a vector in memory, returns [`MemoryLimit::unlimited`].
     pub fn memory(&self) -> MemoryLimit {
         if self.is_in_file() {
             self.memory.clone()

@@ -220,7 +220,8 @@ mod x86 {
         plain(rest, out)
     }
 
-    /// Returns the bytes of four characters, and their number; None if one has four bytes or is invalid.
+    /// Returns the bytes of four characters, and how many bytes these are. Returns None if any of the characters has
+    /// four bytes or is invalid.
     #[inline(always)]
     fn encode(_: HasAvx2, four: &[u32; 4]) -> Option<(__m128i, usize)> {
         // SAFETY: the loads read the four points and the 16 bytes of `shuffle`, and need no alignment. The argument of

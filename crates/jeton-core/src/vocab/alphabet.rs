@@ -1,11 +1,11 @@
-//! Initial symbols: splits a pretoken into the units that the first merges join.
+//! Initial symbols: splits a pretoken into the smallest symbols, with which merging starts.
 //!
 //! A pretoken is split into units (bytes or characters). An end-of-word mark, if any, is a separate symbol or part of
 //! the last unit. Encoding and training both use this module, so their symbols are the same.
 //!
 //! A character without a symbol becomes byte tokens (`<0x0A>`) or the unknown token, which can be fused with the
-//! unknown tokens next to it. If only some of the 256 bytes are entries, a fused unknown token is placed after the byte
-//! tokens that follow it, as in huggingface/tokenizers models/bpe/model.rs.
+//! unknown tokens next to it. If only some of the 256 bytes are entries, an unknown token and the byte tokens of the
+//! next characters change places: the byte tokens come first, as in huggingface/tokenizers models/bpe/model.rs.
 //!
 //! Cost: one table lookup for each byte, one hash lookup for each character.
 //! Plain version: `reference/step09_characters.py`, `reference/step10_words.py`.
@@ -254,8 +254,8 @@ impl Alphabet {
         self.unknown.bytes.as_ref().is_some_and(|ids| !ids.contains(&NO_ID))
     }
 
-    /// Returns true if each initial symbol depends only on the character, or the run of unknown characters, that it
-    /// stands for.
+    /// Returns true if no initial symbol depends on the text around it. So each symbol depends only on its own
+    /// character, or, if it is an unknown token, on its own run of unknown characters.
     pub fn is_local(&self) -> bool {
         let spells_all_or_none = self.unknown.bytes.is_none() || self.spells_unknown();
         self.end == EndOfWord::None && self.prefix.is_none() && !self.unknown.dropped && spells_all_or_none
@@ -356,8 +356,8 @@ impl Alphabet {
     }
 
     /// Appends the ids of the initial symbols of `pretoken` to `out`, and their offsets to `starts`. Returns the offset
-    /// after the last symbol. If `starts` is given, offsets are relative to the pretoken without the unknown characters
-    /// that were removed, as in HF.
+    /// after the last symbol. If `starts` is given and unknown characters are removed, all offsets are counted in the
+    /// shortened pretoken, as in Hugging Face's BPE.
     ///
     /// # Errors
     /// [`Error::text`] for a unit without an id and without a substitute.

@@ -1,9 +1,10 @@
 //! Spelling of `▁`, the mark of word starts, in the texts of the fast path.
 //!
-//! If a pipeline replaces all spaces by `▁`, the fast path need not do so: it encodes the original text, with tables in
-//! which `▁` is spelled as a space. Only a `▁` that is already in the original text is rewritten, as a space; the model
-//! reads `▁` for both characters. So the fast path's text contains no `▁`. Replacing its spaces by `▁` gives the text
-//! that the model reads, and the reverse replacement gives the fast path's text.
+//! Some pipelines replace all spaces by `▁` before the model. The fast path skips this step: it encodes the original
+//! text, with tables in which `▁` is spelled as a space. If the original text already contains a `▁`, the fast path
+//! replaces this `▁` by a space, because the model reads `▁` for both characters. So the fast path's text has a space
+//! wherever the model's text has a `▁`. The fast path's text contains no `▁`, and the model's text contains no space.
+//! Therefore, each of the two texts can be converted into the other.
 
 use std::borrow::Cow;
 

@@ -333,7 +333,8 @@ impl Vocab {
         &self.arena[place.start()..place.start() + place.len()]
     }
 
-    /// Returns `PADDING` bytes from the start of a range: the content, truncated or followed by other bytes.
+    /// Returns the `PADDING` bytes that begin at the start of a range. If the content at the range is longer, it is
+    /// truncated. If the content is shorter, unrelated bytes follow it.
     #[inline(always)]
     pub fn padded(&self, place: ContentRange) -> &[u8] {
         &self.arena[place.start()..place.start() + Self::PADDING]

@@ -71,7 +71,8 @@ PRIVATE = {
 }
 
 
-MAX_SHOWN = GIANT_BYTES  # entries of up to this many characters, which includes all ordinary ones, are shown in full
+# Entries of up to this many characters are shown in full. All ordinary entries are shorter than this limit.
+MAX_SHOWN = GIANT_BYTES
 SHOWN = 64  # number of characters that a report shows of a longer entry or text
 
 
@@ -83,7 +84,7 @@ class Entries:
         reach: the core's search for texts that produce the entries.
         kinds: int64[n]: kind of each id (`vocab_view`).
         fates: int64[n]: index into `FATES`.
-        is_alone: bool[n]: True if encoding the text of the id by itself gives only this id.
+        is_alone: bool[n]: True if the text of the entry, encoded without other text, results in exactly this id.
         shapes: int64[n]: bits of the core's `audit::Shape`.
         num_chars: int64[n]: characters of the decoded entry.
     """

@@ -1,7 +1,8 @@
 """Conversations for checks of chat templates, and their renderings, with a tokenizer or without.
 
 The messages contain words that no template contains, so each message can be located in a rendering. Without a
-tokenizer, a special token of a role is rendered as the name of its variable: ``{{ eos_token }}``.
+tokenizer, the texts of special tokens such as EOS are unknown. Instead of such a text, a rendering contains the name of
+the template's variable: ``{{ eos_token }}``.
 """
 
 from __future__ import annotations
@@ -215,7 +216,7 @@ class Template:
         return ids
 
     def _needs_text(self) -> bool:
-        """Tests whether the template renders text as the arguments of a tool call, but fails on an object."""
+        """Tests whether the template fails on tool-call arguments that are an object, but accepts them as JSON text."""
         scenario = SCENARIOS["tool results"]
         if isinstance(self.attempt(scenario.messages[:2], scenario.tools), Rendering):
             return False

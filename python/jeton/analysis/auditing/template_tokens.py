@@ -17,7 +17,7 @@ from .renderings import CALL, SCENARIOS, TOOLS, Facts, Rendering, Result, Templa
 
 __all__ = ["bos", "special", "tokens"]
 
-MAX_SPELLED = 8  # maximum number of special tokens that are tried as text in test messages
+MAX_SPELLED = 8  # maximum number of special tokens that are inserted into test messages
 PLAIN, RESULTS, REASONING = (SCENARIOS[name].messages for name in ("plain", "tool results", "reasoning"))
 SYSTEM = SCENARIOS["system"].messages
 
@@ -67,7 +67,10 @@ def _form(head: str, tail: str) -> str:
 
 
 def own_texts(template: Template) -> Iterator[tuple[str, list[str]]]:
-    """Yields for each conversation its name and the text that the template itself wrote, with the generation prompt."""
+    """Yields (name of a test conversation, pieces of text that the template itself wrote) for each test conversation.
+
+    The generation prompt is included. Conversations that the template refuses are left out.
+    """
     for name, scenario in SCENARIOS.items():
         made = template.attempt(scenario.messages, scenario.tools, prompt=True)
         if isinstance(made, Rendering):
@@ -98,7 +101,8 @@ def bos(template: Template, facts: Facts) -> Result:
     )
 
 
-# Place at which a special token is tried → function that returns a conversation and tools with a given text there.
+# Name of a place at which tests insert a special token → function that takes a text and returns (messages, tools) with
+# the text at this place.
 PLACES: dict[str, Callable[[str], tuple[list[Any], list[Any] | None]]] = {
     "a message of the user": lambda text: ([{**PLAIN[0], "content": text}], None),
     "a message of the assistant": lambda text: ([PLAIN[0], {**PLAIN[1], "content": text}, PLAIN[2]], None),
@@ -124,7 +128,8 @@ def special(template: Template, facts: Facts) -> Result:
     """Finds special tokens spelled in messages: `tok.chat` encodes them as text, other libraries as special tokens."""
     own = "\n".join(piece for _, pieces in own_texts(template) for piece in pieces)
     stop = facts.get("stop") or {"token": None, "after_answer": ""}
-    ending = (stop["token"] or stop["after_answer"]).strip()  # without a tokenizer, this is taken as a special token
+    # Without a tokenizer, this ending of an answer is assumed to be a special token.
+    ending = (stop["token"] or stop["after_answer"]).strip()
     known = template.controls if template.tok is not None else [ending, *template.controls]
     tokens = sorted({token for token in known if token.strip() == token != "" and token in own}, key=own.find)
     tokens = (tokens or [token for token in known if token.strip() == token != ""][:1])[:MAX_SPELLED]
@@ -180,7 +185,8 @@ def _is_matched(
 
     Without a tokenizer, tests whether the template itself wrote the special token.
 
-    Returns False if the template wrote only part of the text, because `tok.chat` then raises an error.
+    If `tok.chat` raises an error, returns False. The cause of such an error: the template joins its own text with the
+    message's text, and the special token is in the joined text.
     """
     if template.tok is None:
         at = spelled.text.find(text)

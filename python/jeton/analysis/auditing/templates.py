@@ -73,7 +73,11 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
 
 
 def _prefix(template: Template, facts: Facts) -> Result:
-    """Finds conversations whose rendering, with or without prompt, is no prefix of the rendering with more messages."""
+    """Finds conversations in which additional messages change the rendering of the earlier messages.
+
+    Each conversation is tested with and without the generation prompt. The rendering is unchanged if it is a prefix of
+    the rendering with more messages.
+    """
     examples: dict[str, Example] = {}  # change -> example from the first conversation with this change
     kept: dict[str, dict[str, bool | None]] = {"turns": {}, "prompts": {}}
     count = 0
@@ -130,7 +134,7 @@ def _changed(
 
 
 def _prompt(template: Template, facts: Facts) -> Result:
-    """Finds the generation prompt, and tests whether renderings with a reply start with the rendering of the prompt."""
+    """Finds the generation prompt, and tests whether the rendering with prompt is a prefix of the one with a reply."""
     starts: dict[str, bool | None] = {}
     examples = []
     for name in ("plain", "reasoning", "tool results", "reasoning and tools"):
@@ -367,8 +371,8 @@ def _reasoning(template: Template, facts: Facts) -> Result:
 
 # ── the date ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-# In increasing order, because the first unit that changes the rendering is reported: a template that writes minutes
-# also changes from one hour to the next.
+# The units are in increasing order, because only the first unit that changes the rendering is reported. A template that
+# writes minutes, for example, renders differently after a minute, but also after an hour: the minute is reported.
 UNITS = {
     "second": timedelta(seconds=1),
     "minute": timedelta(minutes=1),

@@ -135,7 +135,10 @@ class Changes:
     # ── lists of changes ────────────────────────────────────────────────────────────────────────────────────────────
 
     def _of_kind(self) -> Iterable[Change]:
-        """Yields a single change for all stages; SentencePiece's and Hugging Face's components cannot be mixed."""
+        """Yields one change that replaces all stages, for the case that only one tokenizer normalizes as SentencePiece.
+
+        Smaller changes are not possible: SentencePiece's and Hugging Face's components cannot be mixed.
+        """
         if any(part["type"] == "SentencePiece" for part in self._b.definition.normalizer):
             words = translate("it normalizes as SentencePiece, which tokenizer.json cannot express exactly")
         else:
@@ -157,7 +160,7 @@ class Changes:
 
     def _of_stage(self, name: str) -> Iterable[Change]:
         differing = [segment for segment in self._stages[name] if not segment.is_equal and not segment.is_marks]
-        # Several components that differ form one change, because only together do they express a pattern.
+        # If several components differ, they form one change: one pattern is expressed by all of them together.
         if name == "pretokenizer" and len(differing) > 1:
             a, b = (
                 [part for part in parts if part] for parts in zip(*((one.a, one.b) for one in differing), strict=True)
@@ -224,7 +227,10 @@ class Changes:
 
 
 class _Entries:
-    """Entries, merges, scores and added tokens of a tokenizer, as data that changes can combine."""
+    """Entries, merges, scores and added tokens of one tokenizer, stored separately.
+
+    A change can thus take some of them from one tokenizer and the rest from the other.
+    """
 
     def __init__(self, tok: Tokenizer) -> None:
         ids, kinds, contents, merges = tok._core.vocabulary().columns()
@@ -266,7 +272,7 @@ class _Entries:
 
 @dataclass(frozen=True)
 class _Segment:
-    """A component of the first tokenizer, and its counterpart in the second tokenizer. A missing one is None."""
+    """A component of the first tokenizer (`a`) and its counterpart in the second (`b`); a missing component is None."""
 
     a: Component | None
     b: Component | None
@@ -298,7 +304,10 @@ class _Segment:
 
 
 def _byte_level(parts: Sequence[Component]) -> tuple[Component, ...]:
-    """Replaces GPT-2's pattern by Hugging Face's ByteLevel, so that only the options of ByteLevel are compared."""
+    """Replaces GPT-2's pattern by the equivalent ByteLevel component of Hugging Face.
+
+    If the other tokenizer has a ByteLevel component, the two components then differ in options only.
+    """
     whole = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     return tuple(whole if part == {"type": "Pattern", "name": "gpt2"} else part for part in parts)
 

@@ -25,7 +25,7 @@ _CSS = REPORT_CSS + ".jeton-report .differs{color:var(--bad)}"
 
 @dataclass(frozen=True)
 class ReaderRow:
-    """A reader, that is, a library with a file, and its result.
+    """Result of one reader. A reader is a pair: a library, and a file that the library reads.
 
     Attributes:
         name: file and library.

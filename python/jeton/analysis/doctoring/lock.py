@@ -5,10 +5,12 @@ JSON:
 
 - ``format``: ``"jeton doctor"``; ``version``: 1;
 - ``texts``: the texts; ``framed``: those that are also encoded with the tokens of a template;
-- ``readers``: name → ``ids`` (a list for each text; null: not compared or refused), ``framed`` (a list for each text of
-  ``framed``, or null) and, for readers of Jeton, ``fingerprint``, which covers the whole vocabulary. Instead of
-  ``ids``, each reader after the first has ``like`` (the first reader's name) and ``other`` (index of a text → ids, for
-  the texts on which the two readers differ).
+- ``readers``: name of a reader → an object with these entries:
+  - ``ids``: a list for each text (null: not compared or refused). Only the first reader has this entry;
+  - ``like`` and ``other``: replace ``ids`` in all other readers. ``like`` is the name of the first reader. ``other``
+    maps the index of a text to ids, for the texts on which the two readers differ;
+  - ``framed``: a list for each text of ``framed`` above, or null;
+  - ``fingerprint``: only if the library is Jeton. The fingerprint covers the whole vocabulary.
 
 The versions of libraries are recorded in ``versions``. Fingerprints are compared only within a minor version of Jeton.
 """
@@ -75,7 +77,9 @@ def _plain(ids: Ids | None) -> list[int] | None:
 
 
 def read_lock(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Reads the lock file. Readers stored as a difference from another reader (``like``) get their full ``ids``.
+    """Reads the lock file, and restores the full ``ids`` of each reader.
+
+    For most readers, the file stores only the differences from the ids of another reader (``like``).
 
     Raises:
         FormatError: the file is not a lock file, or has another version.

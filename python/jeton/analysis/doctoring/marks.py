@@ -1,4 +1,4 @@
-"""The mark `▁` of SentencePiece: the components that write it, and where it is added before the text."""
+"""The mark `▁` of SentencePiece: the components that write `▁`, and the schemes of adding `▁` before a text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def writes_mark(part: Component) -> bool:
 def prefix_scheme(definition: Definition) -> str:
     """Returns where `▁` is added: ``"always"``, ``"first"`` or ``"never"``.
 
-    ``"always"``: before each text between added tokens. ``"first"``: only at the start of the whole text.
+    ``"always"``: added tokens split the text into parts, and each part gets a `▁` at its start. ``"first"``: only at
+    the start of the whole text.
     """
     for part in definition.pretokenizer:
         if part["type"] == "Metaspace":
@@ -34,11 +35,11 @@ def prefix_scheme(definition: Definition) -> str:
 
 
 def with_prefix(definition: Definition, scheme: str) -> Definition | None:
-    """Returns the definition with another scheme of adding `▁`.
+    """Changes the scheme of adding `▁` (see `prefix_scheme`).
 
     Returns:
-        The definition. None if no component replaces spaces by `▁`, or if the scheme is ``"first"`` and the
-        component is a `SentencePiece` normalizer, which does not support it.
+        The changed definition. None if no component replaces spaces by `▁`. Also None if the scheme is ``"first"``
+        and this component is a `SentencePiece` normalizer: the normalizer does not support ``"first"``.
     """
     if any(part["type"] == "SentencePiece" for part in definition.normalizer):
         if scheme == "first":

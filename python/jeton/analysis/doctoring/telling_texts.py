@@ -1,8 +1,10 @@
-"""Texts that reveal differences between readers of one tokenizer, short texts first.
+"""Texts that reveal differences between readers of a tokenizer, short texts first.
+
+A reader is a library together with the file that it loads.
 
 The texts are `edge_cases`, spellings of added tokens between different neighbors, the texts of the user, and
-`generated_texts`. If two definitions differ, a fast search tries the entries of the vocabulary and more generated
-texts; those on which the definitions give different ids are added.
+`generated_texts`. If the tokenizers of two readers differ, a fast search tries the entries of both vocabularies and
+more generated texts. The first few texts that the two tokenizers encode to different ids are added.
 """
 
 from __future__ import annotations
@@ -17,21 +19,21 @@ from ..generated_texts import generate_texts
 
 __all__ = ["FRAMED", "added_token_texts", "spells_added", "telling_texts"]
 
-# Texts that are also encoded with the tokens that a template adds.
+# Texts that are encoded twice: without the template, and with the tokens added by the template.
 FRAMED = ("", "a", "Hello, world!")
 NUM_GENERATED = 300
-# Maximum number of added tokens whose spelling the texts contain. If a tokenizer has thousands of added tokens, most of
-# them behave alike.
+# Maximum number of added tokens for which texts are made. If a tokenizer has thousands of added tokens, most of these
+# tokens behave alike.
 MAX_ADDED = 48
-# Number of generated texts that are tried if two definitions differ; the entries of both vocabularies are tried, too.
+# If two tokenizers differ, a search tries this many generated texts, and all entries of both vocabularies.
 NUM_SEARCHED = 4000
-# Maximum number of texts that this search adds for each definition that differs from the first one.
+# Maximum number of texts that the search adds for each tokenizer that differs from the first tokenizer.
 NUM_FOUND = 3
 BATCH = 4096  # number of texts that the search encodes at once
 
 
 def telling_texts(twins: Sequence[Tokenizer], own: Sequence[str]) -> list[str]:
-    """Returns the texts on which readers are compared.
+    """Returns the texts for a comparison of readers (a reader is a library and the file that it loads).
 
     Args:
         twins: the tokenizers of all readers; the first one is the reference.

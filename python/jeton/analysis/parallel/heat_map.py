@@ -52,7 +52,7 @@ def plot_languages(
     name_width = LETTER * max(display_width(name) for name, _ in rows) + 0.1
     longest = LETTER * max(map(display_width, names))
     head = longest * math.sin(math.radians(SLOPE)) + 0.25
-    overhang = longest * math.cos(math.radians(SLOPE))  # how far the last column's rotated name extends to its right
+    overhang = longest * math.cos(math.radians(SLOPE))  # how far a rotated name reaches beyond the last column
     panel = name_width + COLUMN * len(names) + max(GAP, overhang - name_width)
 
     def inches(panels: list[list[_Row]]) -> tuple[float, float]:

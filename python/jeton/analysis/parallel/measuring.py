@@ -28,7 +28,8 @@ def languages(
     """Measures tokenizers on the same text in many languages: tokens relative to English, and fertility.
 
     Args:
-        toks: a tokenizer; or several, as a mapping name -> tokenizer or a list, whose names are the numbers from 1.
+        toks: a tokenizer, or several tokenizers: a mapping name -> tokenizer, or a list. The tokenizers of a list are
+            named by number, from 1.
         folder: parallel texts, one file for each language, named by its ISO 639 code, as ``eng.txt`` or
             ``cmn_hans.txt``; for example the Universal Declaration of Human Rights, https://www.unicode.org/udhr/.
             None: a paragraph in twenty languages that comes with Jeton.

@@ -111,7 +111,7 @@ class LanguageTable:
         return sorted(found, key=lambda group: (-group.relative[0], group.name))
 
     def sorted_by(self, order: Literal["tokens", "key"] = "tokens") -> LanguageTable:
-        """Returns a copy with sorted rows: by key, or by the tokens of the first tokenizer in descending order."""
+        """Returns a copy with sorted rows: by key (ascending), or by the tokens of the first tokenizer (most first)."""
         choice(order, "order", ("tokens", "key"))
         keys: Sequence[Any] = [
             -self.cells[index][0].tokens if order == "tokens" else language.key

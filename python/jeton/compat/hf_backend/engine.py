@@ -1,7 +1,9 @@
-"""`Engine` runs calls on Jeton's core instead of on a `tokenizers.Tokenizer`, for one state of that tokenizer.
+"""`Engine` runs the calls of a `tokenizers.Tokenizer` on Jeton's core.
 
-Options have Hugging Face's form: `truncation` and `padding` are the dictionaries that the properties of the same names
-return. Calls that Jeton rejects, or whose results are known to differ, raise `Unproven`.
+A `tokenizers.Tokenizer` can be changed, but an `Engine` always gives the results of one state of the
+`tokenizers.Tokenizer`. Options have Hugging Face's form: `truncation` and `padding` are dictionaries like the values of
+`tokenizers.Tokenizer.truncation` and `tokenizers.Tokenizer.padding`. A call raises `Unproven` if Jeton rejects the
+call, or if the result may differ from Hugging Face's result.
 
 Source: huggingface/tokenizers, tokenizer/mod.rs (`encode_batch`, `post_process`) and utils/padding.rs.
 """
@@ -36,10 +38,10 @@ class Unproven(Exception):  # noqa: N818 - not an error: the caller then calls t
 
 
 class Engine:
-    """Encodes and decodes with the same results as a `tokenizers.Tokenizer`.
+    """Encodes and decodes with the same results as one state of a `tokenizers.Tokenizer`.
 
     Args:
-        tok: Jeton's tokenizer for the state. Its truncation and padding are not used.
+        tok: a Jeton tokenizer that was made from this state. The truncation and the padding of `tok` are not used.
 
     Examples:
         >>> import jeton
@@ -223,8 +225,8 @@ class Engine:
         first, second = list(texts), None if pairs is None else list(pairs)
         limit = cut.max_length
         if limit is not None and second is None and max(map(len, first)) <= CHARACTERS_PER_ID * limit:
-            # Texts with so few characters rarely need truncation. So they are first encoded without it, in which case
-            # the core also adds the template.
+            # Texts with so few characters rarely need truncation, so they are first encoded without truncation. The
+            # benefit: in a call without truncation, the core itself adds the template.
             cut.room(sum(len(item.ids) for item in self._items[False, encoder.add_special_tokens]))
             batch = encoder.encode(first, None, KEEPS_OVERFLOW if cut.overflow else WHOLE)
             if int(np.diff(batch.offsets).max(initial=0)) <= limit:
@@ -257,9 +259,9 @@ class Engine:
 def _permission(splits_special: bool) -> Literal["all", "raise"]:
     """Returns the permitted special tokens, in the core's form.
 
-    If `splits_special`, special tokens in a text are plain text. Hugging Face's model can still encode this plain text
-    to the special token, but Jeton's model cannot. Therefore, the core raises an error for a text that contains a
-    special token, and Hugging Face's library encodes the text.
+    If `splits_special` is true, a special token in a text is encoded as plain text. In Hugging Face's library, the
+    result can still be the id of the special token; in Jeton, it cannot. Therefore, the core is told to raise an error
+    for a text that contains a special token, and Hugging Face's library encodes the text instead.
     """
     return "raise" if splits_special else "all"
 

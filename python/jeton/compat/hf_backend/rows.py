@@ -101,7 +101,7 @@ class Rows:
         return constant_lists(value, self.lengths.tolist(), width=self.width, left=self.is_left, fill=fill)
 
     def word_ids(self, row: int) -> list[int | None]:
-        """Returns for each id of a row the index of its pretoken in the text; None for ids of template and padding.
+        """Returns the pretoken index of each id of a row; None for ids of template tokens and of padding.
 
         Examples:
             >>> batch = TokenBatch(np.array([1, 7, 8], "<u4"), np.array([0, 3]), words=np.array([-1, 0, 0]))

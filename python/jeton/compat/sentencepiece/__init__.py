@@ -1,7 +1,7 @@
 """Drop-in for SentencePiece: ``import jeton.compat.sentencepiece as sentencepiece``.
 
-It has the public interface of sentencepiece 0.2.3, except for `convert_to_flatbuffer`, with the same ids, pieces,
-offsets, types and exceptions. `docs/migrating.md` lists the differences.
+It has the public interface of sentencepiece 0.2.3 (except for `convert_to_flatbuffer`), and gives the same ids,
+pieces, offsets, types and exceptions. `docs/migrating.md` lists the differences.
 
 Examples:
     >>> import io

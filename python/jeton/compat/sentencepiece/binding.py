@@ -16,7 +16,7 @@ __all__ = ["Binding"]
 
 
 class Binding:
-    """Replacement for the object that sentencepiece's extension has for each processor.
+    """Replacement for the extension module's object that each sentencepiece processor keeps as ``_processor``.
 
     Args:
         model: the core's model.

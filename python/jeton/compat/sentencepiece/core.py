@@ -31,11 +31,11 @@ class SentencePieceProcessor:
         add_bos: adds the id of ``<s>`` before the text.
         add_eos: adds the id of ``</s>`` after the text.
         reverse: reverses the ids, before `add_bos` and `add_eos` add theirs.
-        emit_unk_piece: returns unknown pieces as ``<unk>``; else as they are spelled in the text.
+        emit_unk_piece: if true, unknown pieces are returned as ``<unk>``; if false, as they are spelled in the text.
         enable_sampling: draws a random segmentation.
         nbest_size: Unigram: number of best segmentations to draw from; -1 is all.
         alpha: Unigram: factor of scores; BPE: probability that a merge is skipped.
-        num_threads: number of threads for lists of texts; -1 is one for each processor.
+        num_threads: number of threads for lists of texts; -1 means one thread for each CPU.
         return_type: form of encoded texts.
 
     Raises:
@@ -85,7 +85,7 @@ class SentencePieceProcessor:
 
     @property
     def _processor(self) -> Binding:
-        """Replacement for the object of sentencepiece's extension, for sentencepiece's own tests, which use it."""
+        """Replacement for sentencepiece's extension object of this name; only needed for sentencepiece's own tests."""
         return Binding(self._model)
 
     # ── loading ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -413,11 +413,11 @@ class SentencePieceProcessor:
         return self._model.piece_to_id(piece)
 
     def id_to_piece(self, id: Any) -> Any:
-        """Returns the piece of an id, or the pieces of a sequence."""
+        """Returns the piece of an id, or the pieces of a sequence of ids."""
         return self._model.id_to_piece(id)
 
     def get_score(self, id: Any) -> Any:
-        """Returns the score of an id, or the scores of a sequence."""
+        """Returns the score of an id, or the scores of a sequence of ids."""
         return self._model.score(id)
 
     def is_unknown(self, id: Any) -> Any:
@@ -425,7 +425,7 @@ class SentencePieceProcessor:
         return self._model.is_unknown(id)
 
     def is_control(self, id: Any) -> Any:
-        """Tests whether an id is that of a control piece, which encoding a text never produces."""
+        """Tests whether an id is that of a control piece: a piece that never results from encoding a text."""
         return self._model.is_control(id)
 
     def is_unused(self, id: Any) -> Any:

@@ -110,8 +110,8 @@ def populated(spec: Mapping[str, Any]) -> Spec:
     """Returns a copy of a spec with its character map filled in.
 
     Raises:
-        RuntimeError: no rules have the spec's name; the spec's file of rules cannot be read; or the spec has both a
-            file of rules and a character map.
+        RuntimeError: the spec names built-in rules that do not exist; the spec names a file of rules that cannot be
+            read; or the spec has both a file of rules and a character map.
         ValueError: as `charsmap_of` and `compiled`.
     """
     spec = dict(spec)
@@ -152,7 +152,7 @@ class SentencePieceNormalizer:
     Args:
         model_file: path of a model.
         model_proto: content of a model, as bytes or as a ``ModelProto``.
-        normalizer_spec: a serialized ``NormalizerSpec``, or the message.
+        normalizer_spec: a ``NormalizerSpec``, as bytes or as a protobuf message.
         rule_tsv: path of a file of rules.
         rule_name: ``"nmt_nfkc"``, ``"nfkc"``, ``"nmt_nfkc_cf"``, ``"nfkc_cf"`` or ``"identity"``.
         norm_map: rules, as pairs of texts.
@@ -208,7 +208,10 @@ class SentencePieceNormalizer:
             raise RuntimeError(str(error)) from None
 
     def normalize(self, input: Any, with_offsets: Any = None) -> Any:
-        """Returns a normalized text, or a list of them; with offsets, (text, each character's start in the input)."""
+        """Returns the normalized text, or a list of results for a list of texts.
+
+        With offsets, each result is a pair: the normalized text, and for each of its characters the start in the input.
+        """
         return self._normalizer.normalize(input, bool(with_offsets))
 
     def decompile(self) -> list[tuple[str, str]]:

@@ -63,7 +63,7 @@ def num_workers(num_threads: Any, thread_pool: Any) -> int:
 
 
 def set_random_generator_seed(seed: int) -> None:
-    """Sets the seed of random segmentations. The same seed gives other segmentations in SentencePiece.
+    """Sets the seed of random segmentations. SentencePiece gives other segmentations for the same seed.
 
     Results for lists are reproducible only with one thread: the order in which several threads draw random numbers
     varies.

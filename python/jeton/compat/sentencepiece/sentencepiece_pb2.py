@@ -1,4 +1,4 @@
-"""The messages of encoded and decoded texts. Needs protobuf.
+"""Classes of the protobuf messages that describe an encoded or decoded text. Needs protobuf.
 
 Examples:
     >>> SentencePieceText(text="low").text

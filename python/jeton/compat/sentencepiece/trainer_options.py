@@ -29,7 +29,7 @@ class Options(NamedTuple):
     Attributes:
         trainer: values of `TrainerSpec`.
         normalizer: values of `NormalizerSpec`.
-        denormalizer: values of the `NormalizerSpec` for decoded text; empty if there is none.
+        denormalizer: values of the `NormalizerSpec` for decoded text; empty if no option for decoded text is given.
     """
 
     trainer: dict[str, Any]

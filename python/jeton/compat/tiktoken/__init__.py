@@ -24,7 +24,7 @@ __version__ = "0.14.0"  # version of tiktoken with this interface
 
 
 def __getattr__(name: str) -> object:
-    # Programs use `tiktoken.load` without importing it, because tiktoken itself imports it with the first encoding.
+    # Programs use `tiktoken.load` without an import: tiktoken imports this module when it loads the first encoding.
     if name == "load":
         from importlib import import_module
 

@@ -1,6 +1,7 @@
 """`CoreBPE`: encodes and decodes for one `Encoding`, with a tokenizer of Jeton's core.
 
-Left out: checks of permitted special tokens (`core`), and completions of unstable text (`unstable`).
+Two parts are in other modules: `core` checks which special tokens a text may contain, and `unstable` finds possible
+continuations of text whose last ids can still change.
 
 Source: openai/tiktoken, src/lib.rs and src/py.rs (behavior).
 """
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["R50K", "CoreBPE", "components", "spelled"]
 
-# Two other spellings of the core's pattern `gpt2`: the spelling in tiktoken, and the one in GPT-2's release. The core
-# has a scanner for this pattern, and its matches cover every text.
+# Two other spellings of the core's pattern `gpt2`: the spelling in tiktoken, and the spelling in GPT-2's release. The
+# core has a scanner for the pattern `gpt2`. The matches of this pattern leave no part of a text out.
 R50K = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _LONGEST_TABLE = 1 << 20  # maximum number of ids in a table; with more, tokens are looked up in a dict
@@ -210,7 +211,7 @@ class CoreBPE:
         return found
 
     def token_id(self, piece: bytes) -> int | None:
-        """Returns the rank of a token; None if there is none."""
+        """Returns the rank of a token; None if `piece` is not a token."""
         found = self.core.find(piece, False)
         if found is None and not piece:
             return self.ranks.get(piece)
@@ -226,7 +227,7 @@ class CoreBPE:
     def unsplit(self) -> _core.Tokenizer:
         """Tokenizer without a pattern. Bytes are passed to it as Latin-1 text, one character for each byte.
 
-        As bytes, they would not stay together, because the core splits at bytes that are not UTF-8.
+        The bytes cannot be passed unchanged, because the core splits at bytes that are not UTF-8.
         """
         return self._of_latin1(whole_first=True)
 
@@ -258,7 +259,7 @@ class CoreBPE:
         return encode_bytes(self, data)
 
     def encode_with_unstable(self, text: str, allowed_special: Set[str]) -> tuple[list[int], list[list[int]]]:
-        """Returns ids that more text cannot change, and possible continuations: see `Encoding.encode_with_unstable`."""
+        """Returns stable ids (fixed even if text follows) and continuations: see `Encoding.encode_with_unstable`."""
         from .unstable import encode_with_unstable
 
         return encode_with_unstable(self, text, allowed_special)
@@ -292,7 +293,11 @@ class CoreBPE:
 
     @cached_property
     def bytes_of(self) -> dict[int, bytes]:
-        """Id of the encoding -> bytes of its mergeable token or, if it has none, of its first special token."""
+        """Id of the encoding -> bytes of the token.
+
+        If several tokens share an id, the table has the mergeable token. If all of them are special tokens, the table
+        has the first of these.
+        """
         table = {id: spelling.encode() for spelling, id in reversed(self._special.items())}
         table.update(zip(self.ranks.values(), self.ranks, strict=True))
         return table
@@ -372,7 +377,7 @@ class CoreBPE:
 
     @cached_property
     def bytes_by_id(self) -> list[bytes | None]:
-        """List of the bytes of each id, followed by as many None, so that a negative index finds None, not a token."""
+        """The bytes of each of n ids, followed by n times None, so that a negative index finds None, not a token."""
         end = min(max(self.bytes_of, default=-1) + 1, _LONGEST_TABLE)
         return list(map(self.bytes_of.get, range(end))) + [None] * end
 
@@ -387,7 +392,8 @@ class CoreBPE:
     def sorted_tokens(self) -> tuple[tuple[bytes, ...], tuple[int, ...], tuple[bool, ...]]:
         """Three tuples: the mergeable tokens in the order of their bytes; the rank of each; whether each is UTF-8.
 
-        If they were lists, the garbage collector would visit each of their items; it skips tuples of such items.
+        The results are tuples for speed: the garbage collector visits each item of a list, but it skips tuples of
+        bytes, integers or booleans.
         """
         tokens = self._sorted
         decoded = map(methodcaller("decode", "utf-8", "replace"), tokens)  # `replace` changes bytes that are not UTF-8
@@ -396,7 +402,7 @@ class CoreBPE:
 
     @cached_property
     def lengths(self) -> NDArray[np.uint8]:
-        """The length of each token in bytes, by id of the core: an int64 array, returned as a view of its raw bytes."""
+        """The length of each token in bytes, indexed by the core's id: int64 values, viewed as an array of bytes."""
         import numpy as np
 
         ids, _, tokens, _ = self._vocabulary.columns()

@@ -1,6 +1,7 @@
 """Encodings by the name of a model. Programs can add entries to two tables: one of whole names, one of prefixes.
 
-The tables are built on first use, because importing `jeton.formats` takes longer than loading an encoding.
+The tables are built on first use. They come from `jeton.formats`, and importing `jeton.formats` takes longer than
+loading an encoding.
 
 Source: openai/tiktoken, tiktoken/model.py. The content of the tables comes from `jeton.formats.naming`.
 """
@@ -39,7 +40,7 @@ def __getattr__(name: str) -> object:
 
 
 def _table(name: str) -> dict[str, str]:
-    """Returns the module's table of this name; if the program has assigned another table, returns that."""
+    """Returns this module's table `name`, or the table that the program has assigned in its place."""
     table: dict[str, str] = globals().setdefault(name, _tables()[name])
     return table
 

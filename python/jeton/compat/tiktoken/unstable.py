@@ -1,11 +1,11 @@
 """Encodes text that is cut off: bytes with an incomplete character, and text that will be continued.
 
 Further text can change the tokens of the pattern's last match. `encode_with_unstable` removes these tokens, and lists
-what can replace them. A candidate consists of the removed bytes before some position, and a token that begins with the
-removed bytes from this position on. Candidates that are not a single token are encoded again, in batches for each
-position.
+the candidates that can replace them. To make a candidate, the removed bytes are cut into two parts, and the second part
+is replaced by a token that begins with the second part. If the first part is empty, the candidate is a single
+token. All other candidates are encoded again, in batches for each position of the cut.
 
-Left out: completions of more than one token after the removed bytes.
+Left out: candidates in which more than one token replaces the second part.
 
 Source: openai/tiktoken, src/lib.rs and src/py.rs (behavior; the order of its completions is random).
 """
@@ -89,7 +89,8 @@ def encode_with_unstable(bpe: CoreBPE, text: str, allowed_special: Set[str]) -> 
 def _without_last_piece(bpe: CoreBPE, ids: list[int], tail: str) -> tuple[list[int], bytes]:
     """Removes the ids of the pattern's last match; returns the remaining ids, and the bytes of the removed ids.
 
-    If the last match is white space, white space before it is removed, too, because one match may cover both.
+    If the last match is white space, any white space directly before the match is removed, too, because a single match
+    may cover all of this white space.
 
     Args:
         bpe: the encoding.
@@ -133,9 +134,10 @@ def _encoded(core: Core, texts: Sequence[str | bytes]) -> list[_Batch]:
 
 
 def _split_before_white_space(bpe: CoreBPE, unstable: bytes) -> list[int] | None:
-    """Splits `unstable` before its last character, as ``\\s+(?!\\S)`` can split it, and returns the ids of both parts.
+    """Splits `unstable` before its last character, and returns the ids of both parts.
 
-    Returns None if the last character is not white space, or if `unstable` has no other character.
+    The pattern ``\\s+(?!\\S)`` can split white space at this place. Returns None if the last character is not white
+    space, or if `unstable` has no other character.
     """
     end = unstable.decode("utf-8", "surrogateescape")[-1:]
     head = unstable[: -len(end.encode("utf-8", "surrogateescape"))]

@@ -100,7 +100,7 @@ class OffsetType(Enum):
 
 
 class SplitDelimiterBehavior(Enum):
-    """Treatment of the text that a split matches."""
+    """What happens to the delimiters: the parts of a text that match the pattern of a split."""
 
     REMOVED = "removed"
     ISOLATED = "isolated"

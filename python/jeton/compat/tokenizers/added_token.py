@@ -155,5 +155,6 @@ def pattern(value: Any) -> Named:
     return Named("String", {"String": text(value)})
 
 
-for _class in (AddedToken, Regex):  # pickles refer to the package, as those of Hugging Face's classes do
+# A pickle then refers to the class by the package, not by this module. Pickles of Hugging Face's classes do the same.
+for _class in (AddedToken, Regex):
     _class.__module__ = __package__

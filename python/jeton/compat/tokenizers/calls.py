@@ -1,8 +1,8 @@
 """`Call`: the inputs of one call of `encode` or `encode_batch`, and the columns of its results, computed on access.
 
 A call computes only ids, because most callers use only these. On the first access to offsets, words or tokens, all
-texts of the call are encoded again. A call refers to the engine of its state, so later changes of the tokenizer do not
-affect its results.
+texts of the call are encoded again. A call keeps the engine with which it began, so later changes of the tokenizer do
+not affect the results.
 
 If a result of the engine may differ from that of Hugging Face's package, Hugging Face's package computes it instead
 (`fallback`). If that package is not installed, the call raises an error.
@@ -135,7 +135,7 @@ class Call:
         return [rows.word_ids(row) for row in range(len(self.texts))]
 
     def _offsets_by_text(self) -> list[list[Any]]:
-        """Computes offsets by the slow path, for texts from which the model leaves out characters."""
+        """Computes the offsets text by text, which is slow; used if the model leaves out characters of a text."""
         settings = self.settings
         is_plain = not (settings["truncation"] or settings["padding"] or settings["is_pretokenized"])
         if not is_plain or self.built._shares_spaces or not self._is_ascii():
@@ -303,7 +303,9 @@ def _forget_range(pieces: list[Encoding], sequence: int) -> None:
 
 
 class TextCall(Call):
-    """A call with one text that is neither truncated nor padded. Its columns are computed without arrays.
+    """A call with one text that is neither truncated nor padded.
+
+    The columns are computed directly, not from the arrays of a batch.
 
     Args:
         built, text, fallback: as for `Call`.
@@ -377,7 +379,7 @@ class TextCall(Call):
 
 
 class FramedCall(Call):
-    """A call with one text that is truncated or padded. Its columns of numbers are computed without arrays.
+    """A call with one text that is truncated or padded. Ids, type ids and masks are computed as lists, without arrays.
 
     Args:
         built, text, settings, fallback: as for `Call`.
@@ -460,7 +462,7 @@ class FramedCall(Call):
 
 
 class _Overflow(Call):
-    """A call with one text, whose rows are the pieces into which truncation divides the text."""
+    """A call with one text. Truncation divides the text into pieces; each piece is a row of the call."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
 """`Tokenizer`: a mutable tokenizer, as in Hugging Face's package, over Jeton's immutable tokenizers.
 
-A tokenizer has a `State`, padding, truncation and the flag `encode_special_tokens`. Every change replaces one of these
-atomically, and every call reads each of them once, so a thread can change a tokenizer while others encode.
+A tokenizer has four parts: a `State`, padding, truncation and the flag `encode_special_tokens`. Every change replaces a
+part atomically, and every call reads each part once. So a thread can change a tokenizer while other threads encode.
 
 Source: huggingface/tokenizers, bindings/python/src/tokenizer.rs and tokenizer/mod.rs (behavior).
 """
@@ -76,7 +76,7 @@ class Tokenizer:
         """Reads a `tokenizer.json`.
 
         Raises:
-            Exception: the original package rejects the file; or it is not installed, and Jeton rejects the file.
+            Exception: Jeton rejects the file, and the original package rejects the file, too, or is not installed.
         """
         made = object.__new__(Tokenizer)
         try:
@@ -204,7 +204,7 @@ class Tokenizer:
         """Encodes a text or a pair.
 
         Args:
-            sequence: the text, or with `is_pretokenized` its words.
+            sequence: the text; if `is_pretokenized` is true, the words of the text.
             pair: a second text.
             is_pretokenized: whether texts are sequences of words.
             add_special_tokens: whether the post-processor adds its tokens.
@@ -493,7 +493,7 @@ class Tokenizer:
         return {id: AddedToken(**token._asdict()) for id, token in sorted(self._state.added.items())}
 
     def add_tokens(self, tokens: list[str | AddedToken]) -> int:
-        """Adds tokens, which are matched whole in texts; returns the number of tokens that are new or have changed.
+        """Adds tokens that are matched in texts before the model runs; returns the number of new or changed tokens.
 
         Args:
             tokens: spellings or `AddedToken`s.
@@ -718,7 +718,7 @@ class Tokenizer:
         chosen = model.get_trainer() if trainer is None else trainer
         stages = {kind: state.stage(kind) for kind in ("normalizer", "pre_tokenizer")}
         trained, special = chosen.learn(texts, stages, [], model)
-        model.adopt(trained)  # in place, so that the model object that the caller holds is trained, too
+        model.adopt(trained)  # in place: the caller may hold the model object, and expects a trained model
         with self._lock:
             self._state = self._state.with_model(model)
             self._state, _ = self._state.with_tokens([_added(each, is_special=True) for each in special])
@@ -752,7 +752,8 @@ def _check_by_original(data: bytes, error: JetonError) -> None:
     """Lets the original package check a file from which Jeton cannot build a tokenizer.
 
     Raises:
-        Exception: the original package rejects the file; or the package is not installed (then with Jeton's error).
+        Exception: the original package rejects the file. If the package is not installed, the
+            exception has the message of Jeton's error.
     """
     extension = original.extension_or_none()
     if extension is None:
@@ -763,7 +764,8 @@ def _check_by_original(data: bytes, error: JetonError) -> None:
 def _truncates(replica: Any, options: dict[str, Any]) -> None:
     """Enables truncation in a replica, even if the original rejects the options for the current post-processor.
 
-    This happens if the post-processor was assigned after truncation was enabled; the original permits that order.
+    The original accepts such options if truncation is enabled first and the post-processor is assigned afterward. In
+    the replica, the post-processor is already assigned.
     """
     try:
         replica.enable_truncation(**options)
@@ -794,7 +796,8 @@ def _truncate(texts: list[Encoding], options: dict[str, Any], num_added: int) ->
     """Truncates the encodings of a text or a pair in place.
 
     Raises:
-        Exception: the text selected by the strategy cannot be shortened enough.
+        Exception: the strategy selects the second text, and there is no second text; or the selected text is too short
+            to remove enough ids.
     """
     limit, stride, side = options["max_length"] - num_added, options["stride"], options["direction"]
     if limit <= 0:
@@ -838,7 +841,7 @@ def _lines(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _texts(iterator: Iterator[Any]) -> Iterator[str]:
-    """Yields the texts of an iterator whose elements are texts or iterables of them."""
+    """Yields all texts of an iterator. Each element of the iterator is a text or an iterable of texts."""
     for each in iterator:
         if isinstance(each, str):
             yield each
@@ -864,6 +867,6 @@ def _async_encoded(replica: Any, text: Any, pair: Any, options: dict[str, Any]) 
 
 
 def report_missing_attributes() -> None:
-    """Begins to record the attributes that a program looks up in vain on these classes, for `jeton.compat.run`."""
+    """Begins to record lookups of attributes that these classes do not have, for the report of `jeton.compat.run`."""
     report.missing_attributes(Tokenizer, "tokenizers.Tokenizer")
     report.missing_attributes(Encoding, "tokenizers.Encoding")

@@ -1,4 +1,4 @@
-"""The entries of a model: as JSON, as objects that are parsed on use, as arguments and as files.
+"""The vocabulary of a model in four forms: JSON, objects (parsed on first use), constructor arguments, and files.
 
 Source: huggingface/tokenizers 0.23.3, tokenizers/src/models (formats of files, and messages).
 """
@@ -89,13 +89,13 @@ def _written(vocab: Any) -> bytes:
     if isinstance(vocab, dict):
         return to_json(dict(sorted(vocab.items(), key=itemgetter(1)))).encode()
     written = to_json(vocab)
-    if "e-" in written or "e+" in written:  # perhaps a number with an exponent, which the original writes differently
+    if "e-" in written or "e+" in written:  # perhaps an exponent, which Hugging Face's package writes differently
         written = f"[{','.join(f'[{to_json(piece)},{_number(score)}]' for piece, score in vocab)}]"
     return written.encode()
 
 
 def _number(score: float) -> str:
-    """Returns a score in the notation of the original.
+    """Returns a score in the notation of Hugging Face's package.
 
     Examples:
         >>> _number(1e-07), _number(1e16), _number(0.00001)
@@ -114,7 +114,7 @@ def merge_of(merge: Any) -> tuple[str, str]:
 
 
 def reported(run: Callable[[], Any], prefix: str) -> Any:
-    """Calls a function, and converts its errors to those of the original."""
+    """Calls a function, and converts its errors to the errors that Hugging Face's package raises."""
     try:
         return run()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Ready-made tokenizers: the Python code of Hugging Face's own package, which here uses the classes of the drop-in."""
+"""Ready-made tokenizers: the Python code of Hugging Face's own package, run with Jeton's drop-in classes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The models of Hugging Face's `tokenizers`.
 
 The vocabulary of a model and its merges are two JSON texts. They are parsed only if a caller requests entries. For a
-tokenizer from a file, the JSON itself is written only on request.
+tokenizer from a file, even these two texts are created only on request.
 
 Source: huggingface/tokenizers 0.23.3, bindings/python/src/models.rs and tokenizers/src/models (behavior).
 """
@@ -109,7 +109,7 @@ class Model(Part):
         return self.entries.members
 
     def entries_members(self) -> Callable[[], Members]:
-        """Returns a function that returns `members` of the current entries, even after later training."""
+        """Returns a function that gives the current `members`, even if the model is trained before the function runs."""
         entries = self.entries
         return lambda: entries.members
 

@@ -1,9 +1,9 @@
-"""`Part`, the base class of a tokenizer's stages; its options are in a cell that several objects can share.
+"""`Part`, the base class of a tokenizer's stages. The options of a part are in a cell, which several parts can share.
 
-A subclass declares its options, in the order of its constructor's arguments. The base class derives constructor,
-getters, setters, `repr`, `str` and pickling from them; options have the form of `tokenizer.json`. As in Hugging Face's
-package, an item of a Sequence shares its options with the object that it was created from: setting an option changes
-both.
+A subclass declares its options, in the order of the constructor's arguments. The base class derives constructor,
+getters, setters, `repr`, `str` and pickling from the declared options. Options are stored in the form of
+`tokenizer.json`. As in Hugging Face's package, an item of a Sequence shares a cell with the part from which the item
+was created: setting an option of the item changes that part, too, and vice versa.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BASES = {
     "post_processor": "PostProcessor",
     "model": "Model",
 }
-_NO_PREFIX = {"type": "Prepend", "prepend": ""}  # has no effect; left out, because the core rejects it
+_NO_PREFIX = {"type": "Prepend", "prepend": ""}  # has no effect; not passed to the core, which rejects it
 _versions = count()
 
 

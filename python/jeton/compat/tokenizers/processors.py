@@ -75,7 +75,7 @@ class PostProcessor(Part):
 
 
 def _trim(encodings: Encodings, add_prefix_space: bool) -> None:
-    """Removes white space at the ends of tokens from their offsets."""
+    """Shortens the offsets of each token so that they leave out white space at the start and end of the token."""
     for encoding in encodings:
         for one in (encoding, *encoding.columns()["overflowing"]):
             columns = one.columns()

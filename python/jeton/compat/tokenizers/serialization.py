@@ -136,7 +136,7 @@ def _entry_lines(entries: Any) -> str:
     if isinstance(entries, dict):
         inner = json.dumps(entries, ensure_ascii=False, separators=(",\n      ", ": "))[1:-1]
         return f"{{\n      {inner}\n    }}"
-    # NUL is the separator, because `json.dumps` escapes it in strings, so that it occurs nowhere else.
+    # The separator is NUL. `json.dumps` escapes every NUL in a string, so each NUL in the output is a separator.
     inner = json.dumps(entries, ensure_ascii=False, separators=("\0", ""))[2:-2]
     inner = inner.replace("]\0[", "\n      ],\n      [\n        ").replace("\0", ",\n        ")
     return f"[\n      [\n        {inner}\n      ]\n    ]"

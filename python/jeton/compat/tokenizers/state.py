@@ -1,9 +1,9 @@
 """`State`: the components of a tokenizer, and the engine that Jeton builds from them on the next use.
 
 A state is immutable except for its component objects, which callers can change in place. A build records the versions
-of the objects that callers hold, and a later use compares them with the current versions. The vocabulary of a model is
-stored as two members of a `tokenizer.json`, the JSON of the vocabulary and of the merges. If a component changes in a
-way that affects how entries are read, the core writes these members again.
+of the objects that callers hold, and a later use compares them with the current versions. The entries of a model are
+stored as two JSON texts: the members `vocab` and `merges` of a `tokenizer.json`. If a component changes in a way that
+affects how entries are read, the core writes these two texts again.
 
 An added token gets its id by Hugging Face's rule: the id of an equal entry, or else the next id after all entries and
 added tokens.
@@ -37,7 +37,7 @@ NO_VOCAB = (b"{}", b"[]")
 
 
 class Added(NamedTuple):
-    """An added token; its fields are the members of its JSON in the same order, except `id`."""
+    """An added token. It has the fields of an element of ``added_tokens``, in the same order, but no `id`."""
 
     content: str
     single_word: bool = False
@@ -127,9 +127,10 @@ class Built(Engine):
 
     @cached_property
     def untrimmed_ids(self) -> frozenset[int]:
-        """Id of Unigram's unknown token, if offsets are trimmed and the token is not an added one; else empty.
+        """The id of Unigram's unknown token; empty if offsets are not trimmed, or if this token is an added token.
 
-        To trim the offsets of this token, the original looks at the text that the token matched, not at its spelling.
+        When Hugging Face's library trims the offsets of an unknown token, it looks at the text that was matched, not at
+        the spelling of the token.
         """
         trims = (self.tok.definition.template or {}).get("trim_offsets")
         return self.shown_ids - self.state.added.keys() if trims else frozenset()
@@ -157,10 +158,11 @@ class Built(Engine):
 
     @cached_property
     def kept_ids(self) -> frozenset[int]:
-        """Ids of special tokens that decoding does not skip.
+        """Ids of special tokens that decoding keeps even if special tokens are to be skipped.
 
-        To decide whether to skip a token, the original library looks up its normalized content among the special
-        tokens. The normalized content of these tokens differs from their content, so the library does not find them.
+        To decide whether to skip a token, Hugging Face's library looks up the normalized content of the token among the
+        contents of the special tokens. If normalization changes the content of a special token, this look-up fails and
+        the token is kept.
         """
         added = self.state.added
         return frozenset(id for id in self.normalized_contents if added[id].special)
@@ -197,7 +199,14 @@ class Built(Engine):
 
 
 class Frame(NamedTuple):
-    """Ids that a template adds before and after a single text, with their type ids, and the type id of the text."""
+    """What a template adds around a single text.
+
+    Attributes:
+        before: type ids of the ids before the text.
+        after: type ids of the ids after the text.
+        type_id: type id of the text.
+        ids: (ids before the text, ids after the text).
+    """
 
     before: list[int]
     after: list[int]
@@ -235,8 +244,8 @@ class State:
     Attributes:
         options: JSON of the model, without its vocabulary and merges.
         members: function that returns vocabulary and merges as JSON.
-        stages: JSON of the components; only used for those that are not in `objects`.
-        objects: the components that have been returned to callers or assigned by them.
+        stages: kind -> JSON of the component of this kind; only used for kinds that are not in `objects`.
+        objects: kind -> component object that was returned to a caller or assigned by a caller.
         added: id -> added token.
     """
 
@@ -267,10 +276,11 @@ class State:
         self.objects: dict[str, Any] = {}
         self.added: dict[int, Added] = {}
         self._ids: dict[str, int] = {}
-        # contents of the added tokens that have no equal entry in the model; None: not computed yet
+        # Cached result of `_not_entries`: the texts of the added tokens that are not in the model's vocabulary. None:
+        # the result is not computed yet.
         self._extra: frozenset[str] | None = frozenset()
         self._spelled: SpelledVocabulary | None = None
-        self._tok: Tokenizer | None = None  # tokenizer of the last build, whose vocabulary the next one may share
+        self._tok: Tokenizer | None = None  # last tokenizer that was built; the next build may share its vocabulary
         self._model_version: Any = None  # `version` of the model's object during the last build
         self._size: int | None = None  # number of entries of the model
         self._built: Built | None = None
@@ -295,7 +305,7 @@ class State:
         options = top.get("model") if isinstance(top, dict) else None
         if not isinstance(options, dict):
             raise FormatError("Model missing.", place="$.model")
-        options.pop("jeton", None)  # Jeton's own member, which the original ignores
+        options.pop("jeton", None)  # Jeton's addition to the format; Hugging Face's library ignores it
         state = cls(options, _unused)
         state._spelled, state._size = spelled, len(spelled)
         state.stages = {kind: top.get(kind) for kind in KINDS}
@@ -341,7 +351,7 @@ class State:
         made.added, made._ids, made._extra = self.added, self._ids, self._extra
         made._spelled, made._tok, made._size = self._spelled, self._tok, self._size
         made._model_version = self._model_version
-        # The copied `_members` may be a method of an older state.
+        # The function in `_members` may be a method of an older state: replace it by the method of the new state.
         if self.model is None and self._tok is not None:
             made._members = made._written
         return made
@@ -365,7 +375,9 @@ class State:
                 next_id += 1
                 extra.add(token.content)
             elif next_id is None:
-                next_id = self._next_id()  # for new tokens later in this call; as in the original, computed only once
+                # The first new token of this call gets this id, even if the token comes later. As in Hugging Face's
+                # library, the id is computed only once for each call, before any token is added.
+                next_id = self._next_id()
             self._ids[token.content] = id
             self.added[id] = token
             num_new += 1
@@ -468,7 +480,11 @@ class State:
         self._watched = tuple((part, part.version) for part in seen)
 
     def id_to_token(self, id: int) -> str | None:
-        """Returns the spelling of an id: for an added token, its content, normalized if `normalized` is true."""
+        """Returns the spelling of an id; None if there is no such id.
+
+        The spelling of an added token is the content of the token. If the flag `normalized` of the token is true, the
+        spelling is the normalized content.
+        """
         built = self.current()
         known = self.added.get(id)
         if built is None:
@@ -508,7 +524,7 @@ class State:
         return f'{_dumps(top)[:-1]},"model":{self.model_object().json().decode()}}}'
 
     def written(self, kind: str) -> Any:
-        """Returns the JSON of a component, in the form of the original."""
+        """Returns the JSON of a component, in the form of Hugging Face's library; None if the component is missing."""
         part = self.stage(kind)
         return None if part is None else part.state
 
@@ -524,11 +540,11 @@ class State:
         }
 
     def replica(self, extension: Any, *, is_new: bool) -> Any:
-        """Returns a tokenizer of the original package in this state; the caller can change its settings.
+        """Returns a tokenizer of Hugging Face's package in this state; the caller can change the tokenizer's settings.
 
         Args:
-            extension: the original's module.
-            is_new: whether to create a tokenizer even if one exists, because another call may be using that one.
+            extension: module of Hugging Face's package.
+            is_new: if true, creates a new tokenizer, because another call may be using the cached tokenizer.
         """
         if is_new:
             return self._original(extension)
@@ -624,7 +640,9 @@ def _members_of_core(tok: Tokenizer, not_entries: Collection[str], size: int) ->
         size: number of entries of the model.
     """
     vocab, merges = written_members(tok)
-    if not_entries and tok.vocab_size > size + len(not_entries):  # added tokens may have ids between those of entries
+    # If the ids have holes, the id of an added token may be between the ids of two entries. Then `vocab` contains this
+    # added token, which is removed here.
+    if not_entries and tok.vocab_size > size + len(not_entries):
         kept = {token: id for token, id in json.loads(vocab).items() if token not in not_entries}
         vocab = _dumps(kept).encode()
     return vocab, merges

@@ -1,4 +1,4 @@
-"""`Token`: an id with its spelling and offsets, which models return."""
+"""`Token`, the result type of models: an id with its spelling and offsets."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _named(tokens: list[dict[str, Any]]) -> list[Any]:
 
 
 class _Alphabet(Option):
-    """Option for a list of characters; the constructor takes the first character of each text."""
+    """Option for a list of characters. The constructor takes strings, and uses the first character of each string."""
 
     def __init__(self) -> None:
         super().__init__(lambda value: _distinct(each[0] for each in items(text)(value) if each), [], get=list)
@@ -119,7 +119,7 @@ class Trainer(Part):
 
     @property
     def state(self) -> dict[str, Any]:
-        """The trainer in the form in which it is pickled; callers must not change it."""
+        """Content of the trainer's pickle, also used for `repr`. Callers must not change this dictionary."""
         name = type(self).__name__
         return Named(name, {name: Named(name, self._written())})
 
@@ -196,7 +196,8 @@ class BpeTrainer(Trainer):
         initial_alphabet: characters that are always kept.
         continuing_subword_prefix: prefix of tokens inside a word.
         end_of_word_suffix: suffix of tokens at the end of a word.
-        max_token_length: tokens of more than two characters must be shorter than this, as in the original.
+        max_token_length: a learned token must have fewer characters than this. As in the original, tokens of two
+            characters are exempt.
 
     Examples:
         >>> model, _ = BpeTrainer(vocab_size=8, show_progress=False).learn(["low low lower"], {}, [])
@@ -226,7 +227,7 @@ class BpeTrainer(Trainer):
         super().__init__(**options)
 
     def get_word_count(self) -> int:
-        """Returns 0: no words are counted before the call that also learns from them."""
+        """Always returns 0: a trainer stores no word counts. Each training call counts the words of its own texts."""
         return 0
 
     def _learned(self, counts: Counts, model: Model) -> Model:
@@ -235,7 +236,7 @@ class BpeTrainer(Trainer):
 
 
 def _check_given(options: Mapping[str, Any]) -> None:
-    """Rejects None in the constructor for the four options that accept it only when they are set later."""
+    """Raises an error if one of four options is None in the constructor. Later, these options can be set to None."""
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
         if name in options:
             text(options[name])
@@ -368,7 +369,7 @@ class ParityBpeTrainer:
         Args:
             tokenizer: the tokenizer, whose model is replaced.
             train_iterators: texts of each language.
-            dev_iterators: texts of each language, by which the language of the next merge is chosen.
+            dev_iterators: development texts of each language, used to choose the language of the next merge.
             ratio: target compression rate of each language; only used without `dev_iterators`.
         """
         theirs = original.module().Tokenizer.from_str(tokenizer.to_str())

@@ -40,7 +40,7 @@ Converter: TypeAlias = Callable[[Any], Any]
 
 
 class Word(str):
-    """A value of an enumeration: a string in JSON, which `repr` shows without quotation marks."""
+    """A value of an enumeration. In JSON, the value is a string; in a `repr`, it has no quotation marks."""
 
     __slots__ = ()
 
@@ -212,9 +212,9 @@ def shown(value: Any, name: str = "", *, most: int = 100, longest: int | None = 
     """Formats a JSON value in the form of the original's `repr`.
 
     Args:
-        value: the value. An object is shown with the name of its type: the name of a `Named`, or else its ``"type"``,
-            or else `name`. Without any of them, the object is shown as a dictionary.
-        name: the type's name for an object that does not contain it.
+        value: the value. If it is an object, it is shown with a type name: the name of the `Named` object, or else the
+            object's ``"type"``, or else `name`. An object without a type name is shown as a dictionary.
+        name: type name to show if `value` is an object that contains no type name.
         most: maximum number of items of a list; if there are more, an ellipsis is added.
         longest: maximum number of bytes of a string; a longer one is truncated and gets an ellipsis. None is unlimited.
 

@@ -72,7 +72,8 @@ def fetch_known(name: str, *, progress: Progress = None) -> Path:
         with write_atomically(target) as file:
             file.write(data)
     except OSError as error:
-        if not _holds(target, known):  # on Windows, a file that another program has opened cannot be replaced
+        # On Windows, the write fails if another program has the cached file open. This is fine if the file is valid.
+        if not _holds(target, known):
             raise DownloadError(
                 f"{known.name} was downloaded but cannot be cached: {target}: {error.strerror or error}; "
                 "set JETON_CACHE_DIR to a writable folder",

@@ -1,7 +1,7 @@
 """Models that Ollama has pulled. They are read from its folder of manifests and blobs; nothing is written there.
 
-A manifest is a file ``manifests/HOST/NAMESPACE/MODEL/TAG``. It lists layers. The layer whose media type is that of a
-model names a GGUF file in ``blobs``. Left out: downloads, and Ollama's own templates, which are not Jinja.
+A manifest is a file ``manifests/HOST/NAMESPACE/MODEL/TAG``. It lists layers. One layer has the media type of models;
+this layer names a GGUF file in ``blobs``. Left out: downloads, and Ollama's own templates, which are not Jinja.
 
 Source: ollama/ollama types/model/name.go, manifest/ and envconfig/config.go (names, folders; facts).
 """

@@ -27,7 +27,8 @@ def to_transformers(tok: Tokenizer, *, accept_loss: Collection[str] = ()) -> Any
 
     Raises:
         MissingDependencyError: transformers is not installed.
-        UnsupportedFeatureError: Hugging Face's library would give other ids, and the loss was not accepted by name.
+        UnsupportedFeatureError: with Hugging Face's library, ids or decoded texts would differ, and `accept_loss` does
+            not name the feature that causes the difference.
 
     Examples:
         >>> import jeton
@@ -38,7 +39,8 @@ def to_transformers(tok: Tokenizer, *, accept_loss: Collection[str] = ()) -> Any
     """
     made = fast_class()
     config = kept(tok.definition.config, tok.roles, keeps_class=False)
-    # `kept` drops the name of the class. A general class is named again, so that `render_config` keeps its defaults.
+    # `kept` drops the class name of the configuration. The name of a general class is set again. Without a name,
+    # `render_config` would add settings that differ from the defaults of the class.
     if tok.definition.config.get("tokenizer_class") in GENERAL:
         config["tokenizer_class"] = GENERAL[0]
     definition = replace(tok.definition, roles=tok.roles, config=config)

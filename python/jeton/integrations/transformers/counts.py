@@ -1,4 +1,4 @@
-"""Counts of the calls that ran on Jeton and of the calls that fell back to the original, by call shape."""
+"""Counts of the calls that ran on Jeton and of the calls that fell back to the original tokenizer, by call shape."""
 
 from __future__ import annotations
 

@@ -15,9 +15,10 @@ LISTS = {list}
 
 
 def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
-    """Returns the text of ids, before it is cleaned up.
+    """Returns the text of ids, before transformers' clean-up of spaces.
 
-    The caller, which already has the counters of calls, counts this call. This saves time.
+    This function does not count its calls. The caller counts them, because the caller already has the counters, and a
+    second look-up of the counters would cost time.
 
     Raises:
         Unproven: the result might differ from the result of transformers.

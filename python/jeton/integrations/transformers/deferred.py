@@ -23,9 +23,9 @@ __all__ = ["DeferredBackend"]
 
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
-# If a `tokenizer.json` has no template, transformers 5 adds one, and needs the real tokenizer for that. Only this many
-# bytes at the start of the file are searched for `_NO_TEMPLATE`, because the template precedes the model in the file. A
-# wrong result of the search only costs time.
+# If a `tokenizer.json` has no post-processor, transformers 5 adds a post-processor, and needs the real tokenizer for
+# that. `_NO_TEMPLATE` detects such files. Only this many bytes at the start of a file are searched, because the
+# post-processor precedes the model in the file. A wrong result of the search only costs time.
 HEAD = 1 << 16
 _NO_TEMPLATE = re.compile(rb'"post_processor"\s*:\s*null')
 OWN = frozenset({"engine", "truncation", "padding", "encode_special_tokens", "_real", "_lock", "_empty"})

@@ -1,8 +1,10 @@
 """Encode calls of an accelerated tokenizer: arguments → `BatchEncoding`.
 
-`Call` holds the arguments that transformers, in both major versions, passes to the common class of its fast tokenizers.
-Methods of the original class set truncation, padding and ``encode_special_tokens`` of the `tokenizers.Tokenizer`, so
-its state after a call is the same as after the original call.
+`Call` holds the arguments of one encode call. Transformers 4 and transformers 5 pass the same arguments to the
+base class of all fast tokenizers.
+
+A call on Jeton also sets truncation, padding and ``encode_special_tokens`` of the `tokenizers.Tokenizer`. So the state
+of the `tokenizers.Tokenizer` after the call is the same as without Jeton.
 
 Source: huggingface/transformers, tokenization_utils_tokenizers.py and tokenization_utils_fast.py (`_encode_plus`).
 """
@@ -35,7 +37,10 @@ SET_OPTIONS = PreTrainedTokenizerFast.set_truncation_and_padding
 
 
 def state_of(tok: Any) -> BackendState:
-    """Returns the state of a tokenizer; creates it if transformers made the tokenizer from an accelerated one."""
+    """Returns the state of an accelerated tokenizer; creates the state if the tokenizer has none yet.
+
+    This is the case if transformers, not Jeton, created the tokenizer from another accelerated tokenizer.
+    """
     state: BackendState | None = tok.__dict__.get(STATE)
     if state is None:
         state = tok.__dict__[STATE] = BackendState()
@@ -66,7 +71,7 @@ class Call:
 
     @classmethod
     def of(cls, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Self, dict[str, Any]]:
-        """Returns the options of a call, and the unknown options, which are removed from `options`."""
+        """Returns the call and a dictionary of unknown options. The unknown options are removed from `options`."""
         try:
             return cls(*args, **options), {}
         except TypeError:
@@ -74,7 +79,10 @@ class Call:
             return cls(*args, **options), unknown
 
     def shape(self, form: str) -> str:
-        """Returns a name for the form of the inputs and for the options that determine how the call runs."""
+        """Returns the name under which the call is counted, such as ``pair of words, padded``.
+
+        The name consists of `form`, which is the kind of input, and of the options that determine how the call runs.
+        """
         names = [form] if form else []
         if self.padding_strategy != PaddingStrategy.DO_NOT_PAD:
             names.append("padded")
@@ -87,7 +95,7 @@ class Call:
         return ", ".join(names)
 
     def on_jeton(self, tok: Any, inputs_of: Callable[[], tuple[Inputs, bool]]) -> BatchEncoding | None:
-        """Runs the call on Jeton and counts it. Returns None if the call must fall back to the original.
+        """Runs the call on Jeton and counts it. Returns None if the call must run on transformers instead.
 
         `inputs_of` returns the texts and `is_batched`.
         """
@@ -111,7 +119,7 @@ class Call:
             is_batched: True: the result has a row for each text; False: it has the values of a single text.
 
         Raises:
-            Unproven: the result might differ from the result of the original.
+            Unproven: the result might differ from the result of transformers.
         """
         if not (
             type(self.add_special_tokens) is bool
@@ -156,7 +164,7 @@ class Call:
         """Sets ``truncation`` and ``padding`` of the `tokenizers.Tokenizer`, and returns this call's values.
 
         The values are not read back from the tokenizer, because another thread may have set other values in between.
-        The original class's methods check and convert the values.
+        Methods of transformers check and convert the values.
         """
         tok.set_truncation_and_padding(
             padding_strategy=self.padding_strategy,
@@ -166,7 +174,7 @@ class Call:
             pad_to_multiple_of=self.pad_to_multiple_of,
             padding_side=self.padding_side,
         )
-        if type(tok).set_truncation_and_padding is not SET_OPTIONS:  # an override can set other values
+        if type(tok).set_truncation_and_padding is not SET_OPTIONS:  # an override may change the values
             return {"truncation": backend.truncation, "padding": backend.padding}
         truncation = padding = None
         if self.truncation_strategy != PLAIN:
@@ -244,7 +252,7 @@ class Call:
         return data
 
     def _warn(self, tok: Any, rows: Rows) -> None:
-        """Logs a warning for the first row that is too long for the model, as the original does."""
+        """Logs a warning for the first row that is too long for the model, as transformers does."""
         limit = tok.model_max_length
         if self.max_length is None and self.verbose and rows.longest > limit:
             longer = (rows.lengths.clip(min=rows.width) > limit).nonzero()[0]
@@ -256,7 +264,11 @@ NAMES = frozenset(each.name for each in fields(Call))
 
 
 def with_masks(apply: Any, options: Any) -> Any:
-    """Calls the base class's `apply_chat_template`; its masks come from encodings' `char_to_token` or `offsets`."""
+    """Calls `apply`, the base class's `apply_chat_template`, so that assistant masks need no `tokenizers.Encoding`.
+
+    Transformers computes the masks from `char_to_token` or `offsets` of the encodings. In a `character_indexes` block,
+    Jeton answers these two without building encodings.
+    """
     if not options.get("return_assistant_tokens_mask"):
         return apply(**options)
     with character_indexes():
@@ -264,7 +276,7 @@ def with_masks(apply: Any, options: Any) -> Any:
 
 
 def tokens_of(tok: Any, result: BatchEncoding, adds: bool) -> list[str]:
-    """Returns `result.tokens()`, computed from the ids if the ids determine the tokens."""
+    """Returns the same list as `result.tokens()`. If the ids determine the tokens, no encodings are built."""
     lazy, ids = result._encodings, result.get("input_ids")
     if adds or not isinstance(lazy, LazyEncodings) or not isinstance(ids, list):
         return result.tokens()

@@ -1,7 +1,7 @@
-"""Inputs of encode calls: recognizes which of transformers' forms they have, without a loop in Python.
+"""Recognizes the form of an encode call's inputs, such as a text or a list of pairs, without a loop in Python.
 
-Only forms whose meaning is certain are recognized. All other inputs, including invalid ones, are left to the original,
-which raises its exceptions.
+Only forms whose meaning is certain are recognized. All other inputs, including invalid ones, are left to the original
+code of transformers, which raises its own exceptions.
 """
 
 from __future__ import annotations

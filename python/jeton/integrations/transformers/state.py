@@ -1,8 +1,8 @@
 """`BackendState`: the engine for a `tokenizers.Tokenizer`, rebuilt after each change of the tokenizer.
 
 The `tokenizers.Tokenizer` stays the source of truth. A `Snapshot` has the engine for one state of this tokenizer, and
-the values of that state, by which a later call detects whether the state has changed (`changes`). Equal tokenizers
-share one engine.
+the values of that state. A later call compares these values with the tokenizer, to detect a change (`changes`). Equal
+tokenizers share one engine.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ class SharedEngine(Engine):
         return frozenset(odd)
 
     def tokens(self, ids: list[int], backend: Any) -> list[str] | None:
-        """Returns the tokens of a text's ids, without template; None if the ids do not determine the tokens.
+        """Returns the token that each id stands for; None if the ids alone do not determine the tokens.
 
         Args:
-            ids: the ids.
+            ids: the ids of a text that was encoded without the tokens of a template.
             backend: a `tokenizers.Tokenizer` of this state.
         """
         if not self._odd_ids.isdisjoint(ids):
@@ -176,7 +176,7 @@ class Snapshot:
             return False
         try:
             found: bool = self.stages == stages(backend, self.options, self.model)
-        except Exception:  # a stage is a Python object
+        except Exception:  # a stage implemented in Python cannot be serialized
             return self.stages is None
         return found
 

@@ -56,7 +56,11 @@ class JetonTokenizer(Base):
 
     @classmethod
     def convert_to_native_format(cls, *args: Any, **options: Any) -> Any:
-        """Calls the method of `PreTrainedTokenizerFast` instead, which needs only a `tokenizer.json`."""
+        """Calls the method on `PreTrainedTokenizerFast`, so that the constructor gets the path of `tokenizer.json`.
+
+        For a class with its own ``__init__``, such as this one, transformers 5 would pass parts of the file's content
+        instead of the path.
+        """
         return fast_class().convert_to_native_format(*args, **options)
 
     @property
@@ -80,7 +84,10 @@ class JetonTokenizer(Base):
     def _found(self, caller: str) -> Any:
         """Returns the `tokenizers.Tokenizer`, and builds it if necessary.
 
-        If it is not built yet, callers in internal modules get the deferred backend instead; `caller`: module name.
+        Exception: if the tokenizer is not built yet, modules in `INTERNAL` or in this package get the deferred backend.
+
+        Args:
+            caller: name of the module that asks for the tokenizer.
         """
         found = self.__dict__.get("_tokenizer")
         if type(found) is DeferredBackend:

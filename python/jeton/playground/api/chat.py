@@ -108,7 +108,7 @@ def _best(tok: Tokenizer, choices: list[dict[str, Any]]) -> dict[str, Any]:
 def _choices(tok: Tokenizer) -> list[dict[str, Any]]:
     """Lists the tokenizer's own chat templates, then Jeton's presets.
 
-    Each preset has a list of its special tokens that the tokenizer lacks.
+    The entry `missing` of a preset lists the special tokens of the preset that the tokenizer does not have.
     """
     own = templates(tok.definition.chat_template)
     choices = [

@@ -57,7 +57,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def recorded_answer(tok: Tokenizer, panel: Mapping[str, Any]) -> dict[str, Any]:
-    """Tokenizes the text of a panel. Returns the values that are recorded, which are all that the drawing needs.
+    """Tokenizes the text of a panel. Returns the values to record; the drawing needs no others.
 
     Examples:
         >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [])
@@ -102,7 +102,7 @@ def _key(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]) 
                 continue
             try:
                 ids = catalog.get(entry["key"]).encode(panel["text"], special="all" if panel["special"] else "none")
-            except JetonError:  # ignored here; the page displays it where it lists this tokenizer
+            except JetonError:  # not shown here: the page shows this error in its list of tokenizers
                 continue
             if ids == record["ids"]:
                 return str(entry["key"])

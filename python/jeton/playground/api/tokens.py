@@ -1,7 +1,8 @@
 """``tokens``: the tokens of a text, up to a limit.
 
-Counts are for the whole text. For a long text, the response has only the first tokens. To find them, a prefix of the
-text is tokenized. Its tokens are used up to the first id that differs from the ids of the whole text.
+Counts are for the whole text. For a long text, the response has only the first tokens. To find these tokens, a prefix
+of the text is tokenized, and the ids of the prefix are compared with the ids of the whole text. The response has only
+tokens before the first id that differs.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def counting() -> Iterator[Case]:
 
 
 def replacing() -> Iterator[Case]:
-    """Yield lists of one repeated id, in which a pair can overlap the next pair, and random lists."""
+    """Yield random lists of ids, and lists that repeat a single id (in these, neighboring pairs overlap)."""
     rng = random.Random(22)
     runs = [[7] * length for length in range(6)]
     for ids in (*runs, *(rng.choices((7, 8), k=rng.randrange(12)) for _ in range(20))):

@@ -1,11 +1,12 @@
 """Exercises of step 12: embeddings. Plain Python is enough: a table is a list of rows, a row a list of numbers.
 
-**1.** Write `check(ids, rows)` again, which raises an `IndexError` if an id of a batch (a list of lists) has no row.
+**1.** Write `check(ids, rows)` again. It raises an `IndexError` if an id of a batch (a list of lists) has no row.
 
 >>> check([[0, 9]], rows=10)
 
-**2.** A lookup is a product: a *one-hot* row, zeros with a single 1, times the table. Write `one_hot_lookup(ids,
-table)`, which makes the one-hot rows and multiplies them by the table. The result must be the rows of the ids.
+**2.** A lookup is a product: a *one-hot* row times the table. A one-hot row has a single 1; all its other numbers are
+0. Write `one_hot_lookup(ids, table)`, which makes the one-hot rows and multiplies them by the table. The result must be
+the rows of the ids.
 
 >>> one_hot_lookup([2, 0], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 [[5.0, 6.0], [1.0, 2.0]]

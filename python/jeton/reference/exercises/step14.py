@@ -3,7 +3,7 @@ r"""Exercise of step 14: the regex, row by row.
 Which alternative of GPT-2's pattern matched? Write `which(text, name)`, for the name "gpt2" and ASCII texts. It returns
 a list of `(alternative, pretoken)`. The alternatives are 1 the endings 's 't 're 've 'm 'll 'd · 2 an optional space
 and letters · 3 an optional space and digits · 4 an optional space and other characters that are not white space · 5
-white space that no other character follows, `\s+(?!\S)` · 6 white space, `\s+`.
+white space that is not followed by another kind of character, `\s+(?!\S)` · 6 white space, `\s+`.
 
 >>> which("I'm 20,  ok", "gpt2")
 [(2, 'I'), (1, "'m"), (3, ' 20'), (4, ','), (5, ' '), (2, ' ok')]

@@ -20,7 +20,7 @@ def changes(ids: list[int], pair: tuple[int, int], new: int) -> dict[tuple[int, 
         symbol = new if found else ids[at]
         if done and (found or done[-1] == new):
             difference[done[-1], symbol] += 1
-            if done[-1] != new:  # otherwise the occurrence just before it already removed this pair
+            if done[-1] != new:  # after `new`, the previous occurrence has already subtracted this pair
                 difference[done[-1], ids[at]] -= 1
         done.append(symbol)
         at += 2 if found else 1

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def encode(text: str, pieces: Mapping[str, Any]) -> list[str]:
-    """Join the neighbors with the highest score, of equal scores the leftmost, until nothing can be joined."""
+    """Join the pair with the highest score (the leftmost if scores are equal), until no pair can be joined."""
     symbols = list(text)
     while True:
         best: tuple[float, int] | None = None

@@ -1,4 +1,4 @@
-"""Interface of the layouts, and classes that they share: `Spool` for lengths of documents, `Documents` of a shard.
+"""Interface of the layouts, and shared classes: `Spool` stores document lengths, `Documents` reads a shard's documents.
 
 A writer receives the ids of consecutive documents in the type of the file. The memory that it uses does not grow with
 the shard, because lengths of documents are spooled to disk. In a packed shard, ids form rows of one length, and
@@ -119,7 +119,7 @@ class Spool:
 
 
 def as_bytes(values: NDArray[Any]) -> memoryview:
-    """Returns a view of the bytes of an array, whose byte order must be little-endian."""
+    """Returns a view of the bytes of an array. The array must be little-endian."""
     return memoryview(np.ascontiguousarray(values).data).cast("B") if values.size else memoryview(b"")
 
 
@@ -146,7 +146,7 @@ def mapped(path: Path, dtype: str | np.dtype[Any], offset: int = 0, count: int =
 
 
 def positions(lengths: Int64) -> NDArray[np.int32]:
-    """Returns position ids, which begin at 0 with each document.
+    """Returns position ids: the index of each token within its document, from 0.
 
     Examples:
         >>> positions(np.array([3, 2])).tolist()
@@ -240,8 +240,9 @@ class Documents:
         last = int(np.searchsorted(self.ends, self.ends.dtype.type(end))) + 1
         ends = self.ends[first:last].astype(np.int64)
         lengths: Int64 = ends - np.append(start, ends[:-1])
-        # The first test ensures that the ends ascend. Then no two ends are equal, so if the second test finds that the
-        # number of ends at multiples of `row` equals the number of rows, a document ends at the end of each row.
+        # The first test ensures that the ends ascend, so no two ends are equal. The second test compares the number of
+        # ends at multiples of `row` with the number of rows. If the numbers are equal, a document ends at the end of
+        # each row.
         if not len(ends) or ends[-1] != end or lengths.min() < 1 or lengths.max() > end - start:
             raise self.damaged(first)
         if np.count_nonzero(ends % row == 0) * row != end - start:
@@ -249,11 +250,15 @@ class Documents:
         return lengths
 
     def between(self, starts: Int64, ends: Int64) -> list[tuple[int, int]]:
-        """Finds the boundaries of documents inside each range of ids; `starts` and `ends` are those of the ranges.
+        """Finds the boundaries of documents inside ranges of ids.
+
+        Args:
+            starts: index of the first id of each range.
+            ends: one past the index of the last id of each range.
 
         Returns:
-            For each range, the arguments `first` and `last` with which `boundaries` returns the boundaries inside
-            this range. The caller must check that these boundaries are ascending and inside the range.
+            For each range, a pair (first, last): `boundaries(first, last)` returns the boundaries inside the range.
+            The caller must check that these boundaries are ascending and inside the range.
 
         Raises:
             ShardError: `last` is less than `first` for a range, so the ends of documents are damaged.
@@ -274,7 +279,8 @@ class Documents:
     def _bounds(self) -> tuple[Int64, int]:
         """Returns the boundaries of documents, ascending, and the size of an id.
 
-        Either the boundaries count ids, and the size is 1; or both count bytes.
+        If the boundaries are counted in ids, the returned size is 1. If the boundaries are counted in bytes, the size
+        is the number of bytes of an id.
         """
         return self.ends.view(np.int64), 1
 

@@ -154,8 +154,8 @@ class _Writer(ShardWriter):
             columns["loss_mask"] = mask
         while len(lengths):
             ends = np.cumsum(lengths)
-            # Adds documents to the group up to and including the one with which the group reaches GROUP_TOKENS ids.
-            # The group gets at most GROUP_DOCUMENTS documents.
+            # Adds documents to the group until the group has GROUP_TOKENS ids or more. The last document is added as a
+            # whole. The group gets at most GROUP_DOCUMENTS documents.
             num = int(np.searchsorted(ends, GROUP_TOKENS - self._held_ids)) + 1
             num = min(num, len(lengths), GROUP_DOCUMENTS - self._held_documents)
             split = int(ends[num - 1])

@@ -111,7 +111,7 @@ class _Sequences(Documents):
 
 
 class _Rows(Documents):
-    """Documents of a packed shard; the sequences of its index are rows."""
+    """Documents of a packed shard. In a packed shard, each sequence of the index is one row."""
 
     def __init__(self, tokens: NDArray[Any], ends: NDArray[Any], starts: Int64, index: Path) -> None:
         super().__init__(index, tokens, ends)

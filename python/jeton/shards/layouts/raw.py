@@ -5,10 +5,10 @@
     datatrove   .ds: ids; .ds.metadata: tokenizer, number of ids    .ds.index: ends     .ds.loss
     olmo        .npy: ids, without NumPy's header; .csv.gz          .documents: ends    .mask
 
-An end is a uint64: one past the last id of a document. ``.documents`` is Jeton's own file, for `jeton.shards.open`;
-nanoGPT and llm.c read only the ids. A row of ``.csv.gz`` has the columns start, end, id, source, line; the id is made
-of the source and the line. The compressed bytes depend on the version of zlib. A loss mask is a byte for each id, 0 or
-1, as datatrove and OLMo-core (`label_mask_paths`) read it.
+An end is a uint64: the position one past the last id of a document. ``.documents`` is Jeton's own file, for
+`jeton.shards.open`; nanoGPT and llm.c read only the ids. A row of ``.csv.gz`` has the columns start, end, id, source,
+line; the id is made of the source and the line. The compressed bytes depend on the version of zlib. A loss mask is a
+byte for each id, 0 or 1, as datatrove and OLMo-core (`label_mask_paths`) read it.
 
 Sources: karpathy/nanoGPT, data/openwebtext/prepare.py; karpathy/llm.c, dev/data/data_common.py; huggingface/datatrove,
 pipeline/tokens/tokenizer.py; allenai/dolma, python/dolma/tokenizer/memmap_writer.py.
@@ -71,7 +71,7 @@ class _Writer(ShardWriter):
 
     def __init__(self, tokens: BinaryIO | OutputFile, ends: OutputFile, mask: OutputFile | None) -> None:
         self._tokens, self._ends, self._mask = tokens, ends, mask
-        self.num_tokens = 0  # ids of the documents written so far
+        self.num_tokens = 0  # number of ids in the documents written so far
 
     def add(
         self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places], mask: NDArray[np.uint8] | None = None
@@ -190,7 +190,7 @@ class Olmo(_Raw):
     """``format="olmo"``."""
 
     name, suffix = "olmo", ".npy"
-    can_join = False  # the offsets in a table are relative to the start of its shard
+    can_join = False  # the offsets in each ``.csv.gz`` file are relative to the start of the file's own shard
     has_sources = True
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:

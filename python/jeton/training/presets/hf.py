@@ -5,7 +5,8 @@ Merges and ids equal the trainer's, including ties, with these differences:
 - In two cases the trainer's order depends on a hash map and differs between processes. Here the order is fixed: if
   `limit_alphabet` must choose among equally frequent characters, lower code points stay; and symbols with a prefix or a
   suffix are sorted by their string.
-- Special tokens in the corpus: here they split it; the trainer treats them as text and learns from it.
+- If the corpus contains special tokens, the text is split at them. The trainer treats special tokens in the corpus as
+  ordinary text and learns from this text.
 - Here counts have 64 bits; in the trainer, 32 bits.
 
 Source: huggingface/tokenizers 0.23.3, models/bpe/trainer.rs, models/wordpiece/trainer.rs, and

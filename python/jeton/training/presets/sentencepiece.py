@@ -50,7 +50,7 @@ class SentencePiece(TrainingPreset):
             spaces.
         character_coverage: share of the text that the characters of the vocabulary cover, from 0.98 to 1.
         required_chars: characters that are always in the vocabulary.
-        max_sentence_length: longer lines, in bytes, are skipped.
+        max_sentence_length: maximum length of a line, in bytes; longer lines are skipped.
         max_sentencepiece_length: maximum length of a piece, in characters.
         split_by_unicode_script: all characters of a piece have the same script.
         split_by_number: digits count as a script of their own, so pieces do not mix them with letters.

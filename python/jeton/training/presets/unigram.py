@@ -6,7 +6,7 @@ the pieces that contribute least to the likelihood. Reading, normalization, spli
 as for SentencePiece's BPE (`sentencepiece`).
 
 Sums are computed in f64 in a fixed order, so scores are equal bit for bit with any number of threads.
-SentencePiece adds in f32 in the order of its threads; its pieces are the same, except for a few.
+SentencePiece adds in f32, thread by thread. All but a few of SentencePiece's pieces are the same as here.
 
 Left out (these options raise an error): the options that `sentencepiece` leaves out, pieces across white space, white
 space at the end of words, seeds from a file, ``use_sparse_pruning``.

@@ -1,4 +1,4 @@
-//! Hugging Face's decoders in order, on strings that arrive in fragments.
+//! Applies a list of Hugging Face's decoders, one after the other, to strings that arrive in fragments.
 
 use super::super::chain::Chain;
 use super::super::pieces::StringList;
@@ -57,7 +57,7 @@ impl ChainState {
         self.run(chain, false, lossy, out)
     }
 
-    /// Ends the list of strings, and appends the bytes that were held back to `out`.
+    /// Ends the list of strings. Any bytes held back so far are now decoded and appended to `out`.
     ///
     /// # Errors
     /// As [`ChainState::push`].

@@ -1,4 +1,4 @@
-//! SentencePiece's decoder on pieces that arrive one by one, and its denormalizer on the resulting text.
+//! SentencePiece's decoder for streams: decodes pieces that arrive one by one, and denormalizes the resulting text.
 
 use super::super::sentence::{byte_of, DummyPrefix, Sentence};
 use super::utf8::{Invalid, Utf8};

@@ -16,7 +16,7 @@
 //! | `WordPiece` | in an open string, the beginning of the prefix or of a replacement |
 //! | `ByteLevel` | an incomplete character; after a step that joins, a string in the byte alphabet |
 //! | `ByteFallback` | a run of byte pieces |
-//! | `BPEDecoder` | a string from its first suffix on, until the next one begins |
+//! | `BPEDecoder` | a string from its first suffix on, until the next string begins |
 //! | `CTC` | an open string, because it may equal the previous one |
 //!
 //! Strings are open only after a step that joins all strings. After such a step, `ByteLevel`, `BPEDecoder` and `CTC`
@@ -102,7 +102,7 @@ impl Stage {
         }
     }
 
-    /// Returns true if a run that was written early was not UTF-8.
+    /// Returns true if a run of byte pieces was written early, but turned out not to be UTF-8.
     pub fn is_wrong(&self) -> bool {
         matches!(&self.state, StepState::ByteFallback(run) if run.is_wrong())
     }
@@ -314,8 +314,8 @@ struct Spelled {
 }
 
 impl Spelled {
-    /// Reads a part of the string. Returns None while every character read so far is in the byte alphabet. From the
-    /// first other character on, the string is copied unchanged: a call returns all bytes that were not returned yet.
+    /// Reads a part of the string. While every character read so far is in the byte alphabet, returns None. After a
+    /// character outside of the alphabet, the string is copied unchanged: returns all bytes not returned yet.
     fn push(&mut self, part: &[u8], alphabet: &ByteAlphabet) -> Option<Vec<u8>> {
         self.held.extend_from_slice(part);
         if !self.is_copied {
@@ -328,7 +328,7 @@ impl Spelled {
         self.is_copied.then(|| std::mem::take(&mut self.held))
     }
 
-    /// Ends the string; returns the rest of its text.
+    /// Ends the string; returns the text that `push` has not returned yet.
     fn close(&mut self, alphabet: &ByteAlphabet) -> Vec<u8> {
         let Self { held, is_copied, .. } = std::mem::take(self);
         if is_copied {

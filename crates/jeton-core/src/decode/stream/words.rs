@@ -27,7 +27,7 @@ impl Word {
         Self { prefix: None, repairs: cleanup.then_some([0; REPAIRS.len()]), buffers: Default::default() }
     }
 
-    /// Begins a string other than the first.
+    /// Begins the next string of a text. Not called for the first string: there, a prefix such as `##` is kept.
     pub fn begin(&mut self) {
         self.prefix = Some(0);
     }

@@ -33,8 +33,8 @@ impl Splitter {
 }
 
 impl SplitterPairs {
-    /// Returns true if the component spells bytes in the byte alphabet. The characters in the results of
-    /// [`SplitterPairs::effect`] are not spelled in this alphabet.
+    /// Returns true if the component replaces each byte by a character of the byte alphabet.
+    /// [`SplitterPairs::effect`] leaves this replacement out: it returns the original characters.
     pub fn spells_bytes(&self) -> bool {
         matches!(self.splitter.0, SplitterKind::ByteLevel { .. })
     }
@@ -98,7 +98,7 @@ impl SplitterPairs {
         }
     }
 
-    /// Returns false if no chunk can contain `text`, in any context.
+    /// Returns false if it is certain that no chunk contains `text`, whatever characters surround the text.
     pub fn may_hold(&self, text: &str) -> bool {
         let is_apart = |(left, right)| self.effect(left, right) == PairEffect::Split;
         if text.chars().zip(text.chars().skip(1)).any(is_apart) {

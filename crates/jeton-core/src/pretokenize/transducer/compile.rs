@@ -41,11 +41,12 @@ const MAX_ENTRIES: usize = 1 << 14;
 enum Hypothesis {
     /// A match that has possibly begun, but has no end yet.
     Begun { candidates: Candidates },
-    /// A match whose latest end so far is in its slot; it can still end later. `late`: true if, at this end, some
-    /// [`Cutter`] has another state than it would have in a text that begins at this end.
+    /// A match that has an end, but can still end later. Its slot contains the latest end so far. `late`: true if
+    /// restarting the cutters at this end would change the state of some [`Cutter`].
     Open { state: u16, late: bool },
-    /// Text without a match. Its slot has the position at which the first candidate begins; if this candidate matches,
-    /// the text without a match ends there. `late`: see `Open`.
+    /// Text without a match, followed by possible matches (the candidates). The slot contains the position at which
+    /// the first candidate begins. If this candidate matches, the text without a match ends at this position. `late`:
+    /// see `Open`.
     Gap { candidates: Candidates, late: bool },
     /// A complete pretoken, whose end is in its slot.
     Complete,
@@ -56,8 +57,8 @@ const MAX_CANDIDATES: usize = 4;
 
 /// The first element is the state of a match that can still fail. The next elements are the states of matches that
 /// begin at later characters; a state that equals a previous one is left out. The remaining elements are [`DEAD`]. Only
-/// the first match has a slot. So if the first match fails at a character, the others must fail there, too; a pattern
-/// for which this is not certain is rejected.
+/// the first match has a slot. So if the first match fails at a character, the other matches must fail at the same
+/// character. A pattern that does not guarantee this is rejected.
 type Candidates = [u16; MAX_CANDIDATES];
 
 fn one(state: u16) -> Candidates {
@@ -70,8 +71,8 @@ fn one(state: u16) -> Candidates {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct Entry {
     pub(super) next: u16,
-    /// Slot to which the step writes the position. Slot 0 belongs to the hypothesis that was the first one before the
-    /// step, even if the step completes it.
+    /// Slot to which the step writes the position. Slots are counted from the hypothesis that was first before the
+    /// step, even if the step completes this hypothesis.
     pub(super) slot: u8,
     /// Number of pretokens that the step completes.
     pub(super) complete: u8,
@@ -90,8 +91,8 @@ pub(super) enum Action {
     Previous,
     /// A pretoken can start at this character; later steps decide.
     Maybe,
-    /// One pretoken starts at the position of the last `Maybe`, and one at the previous character. In a run of white
-    /// space, the first position is after the last line end, and the second is at the last character.
+    /// One pretoken starts at the position of the last `Maybe`, and another at the previous character. Example: in a
+    /// run of white space, one pretoken starts after the last line end, and another at the last character of the run.
     MaybeAndPrevious,
     /// A pretoken starts before the previous character. The text must be read again to find this start.
     Earlier,
@@ -107,8 +108,8 @@ impl Transition for Entry {
     }
 }
 
-/// A pattern that recognizes each boundary when it reads the next character. A step consists of a flag and the next
-/// state. The flag is true if a pretoken ends before the character that the step reads.
+/// A pattern that recognizes each boundary as soon as it reads the character after the boundary. A step consists of a
+/// flag and the next state. The flag is true if a pretoken ends before the character that the step reads.
 struct Cutter {
     steps: Vec<(bool, u16)>,
     width: usize,
@@ -134,8 +135,9 @@ struct State {
 /// The table of a transducer.
 pub(super) struct Table {
     /// Entries of all states, beginning with the state at the start of a pretoken. Each state has one entry for each
-    /// class of characters and one for the end of the text. If the transducer reads texts with the cuts of preceding
-    /// patterns, each state has a second entry for each class: for a character that follows a cut.
+    /// class of characters and one for the end of the text. If preceding patterns have cut the texts that the
+    /// transducer reads, each state has a second entry for each class. The second entry is for a character that comes
+    /// directly after a cut.
     pub(super) entries: Vec<Entry>,
     /// Number of entries of each state.
     pub(super) width: usize,
@@ -143,8 +145,8 @@ pub(super) struct Table {
     pub(super) covers_all: bool,
 }
 
-/// Builds the table of patterns, each of which splits the result of the previous one. `reads_cuts`: the text comes with
-/// the cuts of preceding patterns.
+/// Builds the table for a sequence of patterns; each pattern splits the result of the previous pattern. `reads_cuts`:
+/// true if the transducer reads texts that were already cut by patterns of a preceding transducer.
 pub(super) fn compile(automata: &[Automaton], classes: &CharacterClasses, reads_cuts: bool) -> Result<Table, Reason> {
     let Some((last, before)) = automata.split_last() else { return Err("it is empty") };
     let mut cutters = Vec::new();
@@ -250,8 +252,8 @@ impl Reader<'_> {
         Ok((entry, State { cutters, open, written, has_maybe }))
     }
 
-    /// Advances all hypotheses by one class; returns the slot to which the position is written. `late`: true if some
-    /// [`Cutter`] has another state than it would have in a text that begins at this position.
+    /// Advances all hypotheses by one class; returns the slot to which the position is written. `late`: true if
+    /// restarting the cutters at this position would change the state of some [`Cutter`].
     fn read(&self, open: &[Hypothesis], class: u8, late: bool, next: &mut Vec<Hypothesis>) -> Result<u8, Reason> {
         let complete = |late: bool| match late {
             true => Err("a pattern before the last one splits differently after a boundary of the last one"),
@@ -290,8 +292,8 @@ impl Reader<'_> {
                 (Hypothesis::Open { .. } | Hypothesis::Complete, state) => {
                     next.push(Hypothesis::Open { state, late: is_late });
                 }
-                // The first candidate failed without an end. The others must fail now, too, so the next match begins at
-                // this character or later.
+                // The first candidate failed before it had an end. The other candidates must fail at this character,
+                // too. So the next match begins at this character or later.
                 (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, DEAD) => {
                     if candidates[1..].iter().any(|&other| self.automaton.step(other, class) != Step::default()) {
                         return Err("a match may fail while one that begins later goes on");
@@ -309,7 +311,8 @@ impl Reader<'_> {
                 }
                 (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, state) if !self.certain[usize::from(state)] => {
                     // The first candidate can still fail, so matches that begin at later characters are tracked, too.
-                    // A later match that has reached the state of an earlier one would fail with it and is left out.
+                    // If a later match has reached the same state as an earlier match, both can only fail together, so
+                    // the later match is left out.
                     let candidates = self.go_on(state, &candidates[1..], class)?;
                     next.push(match hypothesis {
                         Hypothesis::Gap { late, .. } => Hypothesis::Gap { candidates, late },
@@ -330,8 +333,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Advances the candidates by one class, and adds a candidate that begins with the character of this class.
-    /// `first` is the next state of the first candidate; `others` are the present states of the others.
+    /// Advances the candidates by one character, given as its class, and adds a candidate that begins with this
+    /// character. `first`: state of the first candidate after the character. `others`: states of the other candidates
+    /// before the character.
     fn go_on(&self, first: u16, others: &[u16], class: u8) -> Result<Candidates, Reason> {
         let mut candidates = one(first);
         for (index, &state) in others.iter().chain([&START]).enumerate() {

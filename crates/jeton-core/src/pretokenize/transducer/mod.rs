@@ -33,15 +33,15 @@ const WORTH_LANES: usize = 1 << 9;
 /// of the first entry of the row represents the state; the sum of this index and a class is the index of an entry.
 const ENTRIES: usize = (1 << 16) + (1 << 8);
 
-/// Bit of an entry at which the number of completed pretokens begins; the action is in the bits below.
+/// Lowest bit of the number of completed pretokens in an entry of the table. The bits below it hold the action.
 const COMPLETE: u32 = 8;
-/// Bit of an entry at which the slot begins.
+/// Lowest bit of the slot in an entry of the table.
 const SLOT: u32 = 12;
-/// Bit of an entry at which the next state begins.
+/// Lowest bit of the next state in an entry of the table.
 const NEXT: u32 = 16;
 
-/// Number of slots of a [`Reader`]. Each hypothesis of a state has a slot (see `compile`), and positions that are never
-/// read have another one, so the number exceeds the maximum number of hypotheses.
+/// Number of slots of a [`Reader`]. Each hypothesis of a state has a slot (see `compile`). One more slot receives the
+/// positions that are never read. So there are more slots than the maximum number of hypotheses.
 const SLOTS: usize = 16;
 
 /// Transducer of one pattern, or of a sequence of patterns, each of which splits the result of the preceding ones.
@@ -292,7 +292,8 @@ pub(super) fn last_before(bits: &[u64], at: usize) -> usize {
     (word * 64 + 63).saturating_sub(rest.leading_zeros() as usize)
 }
 
-/// Reads classes one by one, and stores the latest end of each hypothesis.
+/// Reads the classes of characters one by one. For each hypothesis about a pretoken (see `compile`), a slot of `ends`
+/// stores the latest position at which this pretoken can end.
 #[derive(Default)]
 struct Reader {
     entry: u32,
@@ -300,7 +301,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads the class of the character at `at`; returns the number of pretokens that this completes.
+    /// Reads the class of the character at `at`; returns the number of pretokens that are completed by this step.
     #[inline(always)]
     fn read(&mut self, table: &[u32; ENTRIES], class: u8, at: usize) -> usize {
         self.entry = table[(self.entry >> NEXT) as usize + usize::from(class)];

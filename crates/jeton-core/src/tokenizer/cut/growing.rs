@@ -15,7 +15,7 @@ use crate::tokenizer::pipeline::permit::Permit;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// A text to which more text can be appended, with the ids of the text. For joints, see `joints`.
+/// A growing text and its ids: more text can be appended at any time. For joints, see `joints`.
 #[derive(Debug, Clone, Default)]
 pub struct Growing {
     text: String,        // the character before the last joint, and the text after the joint
@@ -29,13 +29,13 @@ pub struct Growing {
 /// Change of the ids by an append: the first `start` ids stay, and `ids` replace all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Number of ids at the start of the text that do not change.
+    /// Number of ids that stay unchanged, counted from the start of the text.
     pub start: usize,
     /// The new ids. They replace all old ids from index `start` on.
     pub ids: Vec<u32>,
 }
 
-/// Arguments that all calls of the encoder in one append share.
+/// Arguments of one append. All calls of the encoder during the append use the same arguments.
 struct AppendCall<'a> {
     tok: &'a Tokenizer,
     permit: &'a Permit<'a>,
@@ -122,9 +122,10 @@ impl Growing {
 }
 
 impl AppendCall<'_> {
-    /// Encodes a text and drops the ids of its first `context` bytes. These bytes are the character before a joint;
-    /// `context` is 0 if there is no such character. On entry, `sum` is [`Growing::sum`] for the position `context`; on
-    /// return, for the end of the text.
+    /// Encodes a text and returns the ids that follow its first `context` bytes. These bytes are the character before a
+    /// joint (a position whose earlier ids never change). If there is no such character, `context` is 0. Only Unigram
+    /// models use `sum`: on entry, it is the value of [`Growing::sum`] at the byte `context` of the text; on return, it
+    /// is the value at the end of the text.
     fn after(&self, text: &str, context: usize, sum: &mut f64) -> Result<Vec<u32>> {
         if let Model::Unigram(unigram) = self.tok.model() {
             return self.after_sum(unigram, text, context, sum);

@@ -9,9 +9,10 @@
 //! are not recognized, but every recognized position is a joint. Nearly all published tokenizers have a joint between
 //! words.
 //!
-//! Left out: rounding. Unigram adds scores from the start of a pretoken. If two segmentations have nearly equal scores,
-//! rounding can therefore favor one of them in a part of a text, and the other in the whole text (`model/unigram`).
-//! Callers check their results by encoding them as a whole.
+//! Exception: the definition ignores rounding. Unigram adds scores from the start of a pretoken. If two segmentations
+//! have nearly equal scores, rounding can favor one of them in a part of a text, and the other in the whole
+//! text (`model/unigram`). Therefore `TextCutter` checks each result: it encodes the result as a whole and counts the
+//! ids. `growing` instead keeps the sum of the scores from the start of the pretoken to the joint.
 //!
 //! Cost: the tables are built on first use, in time linear in the vocabulary. For two ASCII characters, a lookup is one
 //! load; for other characters, it takes a few loads from the tables of the stages.
@@ -36,7 +37,7 @@ pub(in crate::tokenizer) struct Joints {
     ascii: Box<[AtomicU8]>, // by pair of characters: 0 unknown, 1 no joint, 2 joint
 }
 
-/// Pairs of adjacent characters of added tokens, and last characters of added tokens.
+/// All pairs of adjacent characters inside added tokens, and the last character of each added token.
 #[derive(Debug, Default)]
 pub(in crate::tokenizer) struct AddedPairs {
     pairs: HashSet<(char, char)>,

@@ -8,10 +8,10 @@
 //!
 //! Cost: each byte is encoded about twice, whatever the limit. Byte-level models with a named pattern have a faster
 //! search (`byte_cut`). Joints may be more than [`LONG`] bytes apart, for example in base64 or in a script without
-//! spaces and punctuation. Then all prefixes between two joints are counted at once (`byte_cut`, `stretch`). This is
-//! not possible for suffixes if the model is not byte-level, for removing the middle of such a text, or in the
-//! cases that `stretch` leaves out. Then the position is found by bisection, which assumes that longer parts have
-//! more tokens. The part that it finds is within the limit, but a longer part may be within the limit, too.
+//! spaces and punctuation. Then all prefixes between two joints are counted at once (`byte_cut`, `stretch`). Three
+//! cases are searched by bisection instead: suffixes if the model is not byte-level; removal of the middle of such a
+//! text; and the models and stages that `stretch` leaves out. Bisection assumes that longer parts have more tokens. The
+//! part found by bisection is within the limit, but a longer part may be within the limit, too.
 //!
 //! ```text
 //! joints        positions where ids are independent, decided by the two adjacent characters
@@ -268,8 +268,9 @@ impl<'t> TextCutter<'t> {
             let within = self.bisect_prefix(start, &bases, (start, upper.at), limit, rest)?;
             upper = Upper { at: within, exceeds: false };
         }
-        // A joint that exceeds the limit is not tried. But if `rest` follows the prefix, `upper.at` is not always a
-        // joint, and the count can be lower. So this position is tried, too.
+        // If `rest` is empty, the position `upper.at` is not tried if it is a joint over the limit. If a text `rest`
+        // follows the prefix, `upper.at` is not always a joint, and the count at `upper.at` may be lower than without
+        // `rest`. So `upper.at` is tried, too.
         let upper = match upper.exceeds && rest.is_empty() {
             true => floor(self.text, upper.at.saturating_sub(1)),
             false => upper.at,
@@ -555,8 +556,8 @@ impl<'t> TextCutter<'t> {
         Ok(low)
     }
 
-    /// Adds the joints between the last base and `upper` that are within the limit; lowers `upper` to the first joint
-    /// over the limit.
+    /// Appends the joints between the last base and `upper` to `bases`, until a joint is over the limit. This joint is
+    /// not appended; instead, `upper` is lowered to this joint.
     fn refine(&mut self, bases: &mut Vec<Base>, upper: &mut Upper, limit: usize) -> Result<()> {
         let (Some(&first), Some(&last)) = (bases.first(), bases.last()) else { return Ok(()) };
         if upper.at - last.at > LONG {
@@ -731,8 +732,8 @@ impl<'t> TextCutter<'t> {
     }
 }
 
-/// Returns the distance, in bytes, between the joints at which the first pass of the search counts tokens; it skips the
-/// joints between them. The distance is a fraction of the length of a part.
+/// Returns the minimum number of bytes between two joints at which the first pass of the search counts tokens. The
+/// joints in between are skipped. The minimum is a fraction of the length of a part.
 fn step(limit: usize) -> usize {
     (limit / 2).clamp(STEPS.0, STEPS.1)
 }
@@ -743,7 +744,7 @@ fn with_context(text: &str, start: usize, from: usize, until: usize) -> &str {
     &text[from - before..until]
 }
 
-/// Returns the boundaries of a unit up to `at`, in descending order, without 0.
+/// Returns the positions in `1..=at` that are boundaries of text units (of the kind `unit`), in descending order.
 fn boundaries_back(unit: TextUnit, text: &str, at: usize) -> Box<dyn Iterator<Item = usize> + '_> {
     match unit {
         TextUnit::Character => Box::new((1..=at).rev().filter(|&at| text.is_char_boundary(at))),

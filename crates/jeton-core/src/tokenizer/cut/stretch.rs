@@ -11,8 +11,8 @@
 //! because of rounding. Cost: the text that `limit` tokens may cover (`token_reach`) is normalized and encoded once.
 //! Prefixes are then tried from the longest on, and each one that exceeds the limit takes some hundred nanoseconds.
 //!
-//! Left out: stages whose effect on pairs of characters is unknown, and other models. For them, positions are found by
-//! bisection.
+//! Left out: stages whose effect on pairs of characters is unknown, and models that do not merge (except Unigram). In
+//! these cases, positions are found by bisection.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,8 @@ use crate::util::cancel::KeepGoing;
 /// previous word. This is the maximum number of bytes of that beginning.
 const HEAD: usize = 64;
 
-/// Number of bytes that the first attempt reads for each token that the limit allows.
+/// [`Tokenizer::longest_in_stretch`] first reads this number of bytes, times the maximum number of tokens. If this text
+/// is too short, the function doubles its length.
 const FIRST: usize = 8;
 
 /// A stretch of a text without a joint, with its context.
@@ -38,7 +39,8 @@ pub(in crate::tokenizer) struct JointlessStretch<'t> {
     /// The text that begins with the character before the stretch, and ends at a joint after the stretch or at the end
     /// of the whole text.
     pub(in crate::tokenizer) text: &'t str,
-    /// Number of bytes of the character before the stretch; 0 at the start of a part.
+    /// Number of bytes of the character before the stretch; 0 if the stretch begins a part (one of the pieces into
+    /// which a text is cut).
     pub(in crate::tokenizer) context: usize,
     /// Number of tokens of the character before the stretch.
     pub(in crate::tokenizer) num_context: usize,
@@ -56,10 +58,10 @@ struct LastPretoken {
 }
 
 impl Tokenizer {
-    /// Returns the end of the longest prefix of a stretch that has at most `limit` tokens, not counting the tokens of
-    /// the context; None if the end cannot be determined. Pretokens can begin among the first characters of the
-    /// stretch. If the returned end is there, it is only an upper bound: the prefix up to it may exceed the limit, too,
-    /// and every longer prefix does.
+    /// Finds the longest prefix with at most `limit` tokens in a stretch, and returns the end of this prefix; None if
+    /// the end cannot be determined. Tokens of the context (the character before the stretch) do not count. Every
+    /// prefix that is longer than the returned end exceeds the limit. If the returned end is the end of the head (see
+    /// `head_of_kept`), the prefix up to this end may exceed the limit, too, because pretokens can begin in the head.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -134,10 +136,11 @@ impl Tokenizer {
         Ok(Some(None))
     }
 
-    /// Returns the end of the head of a text. From there on, the stages before the model keep all adjacent characters
-    /// together (see [`Tokenizer::keeps`]). The last character of the head is the last one that is not always kept
-    /// together with the character before it; without such a character, the head is the first character. Returns None
-    /// if the last character of the head begins more than [`HEAD`] bytes from the start.
+    /// Returns the end of the head of a text. The stages before the model may separate some characters from the
+    /// preceding character (see [`Tokenizer::keeps`]). The head ends with the last character that may be separated. After
+    /// the head, the stages keep all adjacent characters together. If no character may be separated, the head is the
+    /// first character. Returns None if the last character of the head begins more than [`HEAD`] bytes from the
+    /// start of the text.
     fn head_of_kept(&self, text: &str, kept: &mut KeptPairs) -> Option<usize> {
         let mut head = 0;
         let mut before = None;
@@ -152,8 +155,8 @@ impl Tokenizer {
             }
             before = Some(right);
         }
-        // The characters on both sides of `head` are not always kept together, so the function does not return `head`
-        // itself. Those on both sides of the next position are kept together.
+        // The stages may split the text at `head`. The function therefore returns the end of the character that begins
+        // at `head`; at this end, the stages never split the text.
         text[head..].chars().next().map(|first| head + first.len_utf8())
     }
 

@@ -20,16 +20,17 @@ use crate::util::buffer_pool;
 use crate::util::cancel::{KeepGoing, KeepGoingMut};
 use crate::util::simd;
 
-/// Minimum bytes of a text that is split into parts, which are cancellable and are divided among threads. Shorter texts
-/// take less than 50 ms, and starting threads would add more than a tenth of that.
+/// A text of at least this many bytes is split into parts. The parts are divided among threads, and encoding can be
+/// canceled. A shorter text takes less than 50 ms; starting threads would add more than a tenth of this time.
 const LONG_TEXT: usize = 1 << 20;
 
 /// Expected bytes per token of texts in the languages of the vocabulary, for the initial capacity of results. Results
 /// grow on demand.
 const USUAL_BYTES_PER_TOKEN: f32 = 4.0;
-/// Expected bytes per token of long texts. The value is so low that the initial capacity suffices for nearly all
-/// languages: growing would copy all ids, while untouched pages take no memory. It is not used for very long texts,
-/// because the system could refuse such a large allocation.
+/// Expected bytes per token of long texts. This low value makes the initial capacity large enough for nearly all
+/// languages. If the capacity were too small, growing would copy all ids; a capacity that is too large costs nothing,
+/// because untouched pages take no memory. Texts of at least [`VERY_LONG`] bytes use [`USUAL_BYTES_PER_TOKEN`] instead:
+/// the system could refuse such a large allocation.
 const FEW_BYTES_PER_TOKEN: f32 = 1.5;
 const VERY_LONG: usize = 1 << 28;
 
@@ -99,7 +100,7 @@ impl Tokenizer {
         self.encoder.prepare(&self.vocab, &self.model, bytes, &keep_going)
     }
 
-    /// Builds the pair table of the model now, if the first text would otherwise build it.
+    /// Builds the pair table of the model now, if encoding the first text will require the table.
     ///
     /// # Errors
     /// `Interrupted` when `watch` returns false during construction.
@@ -232,7 +233,7 @@ impl Tokenizer {
         self.stretches(text.bytes, permit, |span, id| self.run_stretch(text, span, id, permit, run))
     }
 
-    /// Encodes an added token, or a range of a text without added tokens.
+    /// Encodes either one added token, or one range of the text that contains no added token.
     fn run_stretch(
         &self,
         text: Input<'_>,
@@ -252,8 +253,8 @@ impl Tokenizer {
             }
             return run.marked(space_marks.prefix(text, span.start), text);
         }
-        // With space marks, the next branch is skipped: the encoder expects a space instead of each `▁`, and `pretoken`
-        // (further below) makes this replacement in each pretoken.
+        // If `space_marks` is set, the next branch is skipped. The encoder then expects a space instead of each `▁`,
+        // and the calls of `pretoken` (further below) make this replacement.
         let pretokenizer = self.plain.as_ref().or(self.bytewise.as_ref());
         if let (Some(pretokenizer), Some(text), None) = (pretokenizer, valid, &self.space_marks) {
             let text = self.normalized(text, keep_going)?;
@@ -271,8 +272,8 @@ impl Tokenizer {
         }
     }
 
-    /// Encodes a long text that one pattern splits. Long ranges between added tokens are encoded in parts; several
-    /// short ranges are encoded in one job.
+    /// Encodes a long text if the tokenizer splits texts by one pattern or none. A long range between added tokens is
+    /// encoded in several parts. Short ranges are encoded together, several in one job.
     fn stretches_in_parts(
         &self,
         text: Input<'_>,
@@ -432,7 +433,7 @@ impl Tokenizer {
     }
 }
 
-/// Encodes an added token, or a range of normalized text, which `pretokenizer` splits.
+/// Encodes either an added token or a range of normalized text. `pretokenizer` splits the range into pretokens.
 fn run_plain(
     text: &str,
     span: Span,
@@ -568,12 +569,12 @@ impl Written {
     }
 }
 
-/// Buffers for ids, which the parts of one call reuse.
+/// Pool of free buffers for ids. The parts of one call take buffers from the pool; used buffers return to the pool.
 #[derive(Debug, Default)]
 struct Lists(Mutex<Vec<Vec<u32>>>);
 
 impl Lists {
-    /// Returns an empty output for a text of `bytes` bytes, with a reused buffer for its ids if one is free.
+    /// Returns an empty output for a text of `bytes` bytes. The output reuses a buffer of the pool if the pool has any.
     fn out(&self, counts_only: bool, bytes: usize) -> Written {
         let list = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         Written { ids: list.unwrap_or_default(), ..Written::new(counts_only, expected(bytes)) }

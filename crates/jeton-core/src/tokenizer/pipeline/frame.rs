@@ -79,9 +79,9 @@ impl Tokenizer {
     pub(in crate::tokenizer) fn white_ends(&self, text: &[u8], id: u32, (start, end): (usize, usize)) -> WhiteEnds {
         let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
         let is_bytes = is_entry && self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.level == Level::Byte);
-        // An added token's offsets cover its whole match, including white space at its ends. The unknown token of HF's
-        // Unigram is shown as the text that it covers, not as its content. So the white space of both is counted in the
-        // text.
+        // For an ordinary entry, the white space is taken from the token's content. Two kinds of tokens cover text that
+        // can differ from their content: an added token covers its whole match, including white space at the ends; the
+        // unknown token of HF's Unigram covers the unknown text. For these two kinds, the covered text is used.
         let found = if is_entry && !self.model.shows_text_of(id) { None } else { text.get(start..end) };
         WhiteEnds::of(found.unwrap_or(self.vocab.content(id)), is_bytes)
     }

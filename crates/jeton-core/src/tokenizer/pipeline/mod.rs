@@ -4,11 +4,11 @@
 //! build         options → tokenizer
 //! permit        permission for special tokens
 //! segments      text → segments
-//! slow_path     segments → ids, one by one; sampling, n best
+//! slow_path     segments → ids, one segment after the other; also sampling and the n best segmentations
 //! space_marks   pipelines that replace spaces by `▁`
-//! fast_path     long texts and batches, on threads
+//! fast_path     long texts and batches → ids, on several threads
 //! frame         templates
-//! rows          ids of batches in the integer type of a token shard, with constant ids before and after each text
+//! rows          batches → ids as token shards contain them: integers of 2 or 4 bytes, constant ids around each text
 //! batch_decode  ids of batches → bytes and text
 //! ```
 
@@ -84,8 +84,9 @@ impl Tokenizer {
         &self.added
     }
 
-    /// Returns the flags of an added token. 1: includes white space on its left; 2: on its right; 4: matches only
-    /// single words; 8: is matched in normalized text; 16: is also an entry of the model.
+    /// Returns the flags of an added token, added up. 1: the token includes white space on its left; 2: the token
+    /// includes white space on its right; 4: the token matches only single words; 8: the token is matched in normalized
+    /// text; 16: the token is also an entry of the model.
     pub fn flags(&self, id: u32) -> u8 {
         self.flags.binary_search_by_key(&id, |&(id, _)| id).map_or(0, |at| self.flags[at].1)
     }

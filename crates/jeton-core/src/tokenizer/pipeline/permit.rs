@@ -17,7 +17,7 @@ pub enum Permission {
     None,
     /// All special tokens.
     All,
-    /// No special token; a text with the spelling of one is an error.
+    /// No special token; a text that contains the spelling of a special token is an error.
     Raise,
     /// The special tokens with these ids.
     Only(Vec<u32>),

@@ -3,9 +3,11 @@
 //! Invariant: segments are ascending and not empty. Each run of invalid UTF-8 is a separate pretoken, and the text
 //! between such runs is split independently.
 //!
-//! Cost: one pass for each stage. If the only splitter is a pattern, segments borrow from the text, or from its
-//! normalized copy if normalization changes it and no alignment is requested. Otherwise the text is copied once for
-//! each rewriting component.
+//! Cost: one pass for each stage. If the only splitter is a pattern, two cases need no further copy of the text:
+//! - Normalization does not change the text: segments borrow from the text.
+//! - No alignment is requested: segments borrow from the normalized text.
+//!
+//! In all other cases, the text is copied once for each component that rewrites text.
 
 use std::borrow::Cow;
 
@@ -48,7 +50,7 @@ pub enum Origin<'s> {
     After(usize),
 }
 
-/// Ranges of the input for the bytes of a segment.
+/// Ranges of the input that correspond to the bytes of a segment.
 #[derive(Debug, Clone, Copy)]
 pub struct Ranges<'s> {
     /// Range of each byte of the segment.
@@ -165,8 +167,8 @@ impl Tokenizer {
         }
     }
 
-    /// Calls `each` with pretokens that borrow from a text, which one pattern splits. The text begins at byte `at` of
-    /// the raw text; `place` returns the location of a pretoken that begins at a given byte.
+    /// Splits a text by one pattern, and calls `each` with the segments, which borrow from the text. The text begins at
+    /// byte `at` of the raw text; `place` returns the location of a segment that begins at a given byte of the text.
     fn plain_pretokens(
         &self,
         text: &str,
@@ -225,8 +227,9 @@ impl Tokenizer {
         })
     }
 
-    /// Applies the splitters `stage..` to the aligned text, and calls `each` with the result. An aligned text of many
-    /// chunks is passed on in batches. `written`: number of bytes that each stage has written for earlier batches.
+    /// Applies the splitters from index `stage` on to the aligned text, and calls `each` with the result. If the text
+    /// has many chunks, the chunks are split in batches, and `each` is called for each batch. `written`: for each
+    /// splitter, the number of bytes written for the previous batches.
     fn split(
         &self,
         mut aligned: AlignedText,
@@ -287,8 +290,8 @@ impl Tokenizer {
     }
 }
 
-/// Converts text in the byte alphabet to the bytes that it spells, and appends the bytes to `bytes`. Fills `of_bytes`
-/// with one range for each appended byte: the range that `ranges` has for the character that spells the byte.
+/// Converts text in the byte alphabet to bytes, and appends the bytes to `bytes`. `ranges` contains a range for each
+/// character of the text. Fills `of_bytes` with a range for each appended byte: the range of the byte's character.
 fn read_bytes(spelled: &str, ranges: &[InputRange], bytes: &mut Vec<u8>, of_bytes: &mut Vec<InputRange>) {
     of_bytes.clear();
     for (i, c) in spelled.char_indices() {

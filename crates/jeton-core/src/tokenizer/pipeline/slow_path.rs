@@ -21,7 +21,7 @@ impl Tokenizer {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        // The alignment is traced only if special tokens are an error: that error states the position of the token.
+        // If `permit` refuses special tokens, the alignment is traced, because the error states the token's position.
         self.for_each_segment(text, permit, permit.refuses(), keep_going, |segment| {
             self.encode_segment(&segment, keep_going, scratch, &mut Out { special: permit.specials(), ..Out::ids(out) })
         })
@@ -74,9 +74,10 @@ impl Tokenizer {
                     best.map_err(|error| segment.located(error))?
                 }
             };
-            // Both lists are sorted by descending score. The combination (i, j) of entries i and j therefore scores no
-            // higher than any combination of one of the entries 0 to i with one of the entries 0 to j. There are
-            // (i + 1)(j + 1) - 1 such combinations other than (i, j). If there are n or more, (i, j) is not needed.
+            // `best` and `own` are sorted by descending score. Let (i, j) be the combination of entry i of `best` with
+            // entry j of `own`. Each combination with smaller or equal indices scores at least as high as (i, j). Apart
+            // from (i, j), there are (i + 1)(j + 1) - 1 of these combinations. If there are n or more, (i, j) is not
+            // needed.
             let joined = |(i, so_far): (usize, &(f64, usize, usize))| {
                 let so_far = so_far.0;
                 own.iter().take(n / (i + 1)).enumerate().map(move |(j, own)| (so_far + own.1, i, j))

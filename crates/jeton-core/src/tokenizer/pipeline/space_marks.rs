@@ -2,17 +2,17 @@
 //! prefix, the encoder can treat spaces as `▁`, and texts need not be rewritten.
 //!
 //! In SentencePiece's models the normalizer replaces spaces. A `tokenizer.json` has `Prepend` and `Replace` (Llama 2),
-//! `Metaspace` (Mistral), or `Replace` and then a `Split` at spaces, of which none are left (Gemma). The recognition
-//! relies on the effect of the components, in their order:
+//! `Metaspace` (Mistral), or `Replace` and then a `Split` at spaces (Gemma). This `Split` has no effect, because the
+//! `Replace` has left no spaces. The recognition relies on the effect of the components, in their order:
 //!
 //! Let `e` replace each space by `▁`. Then `e(xy) = e(x)e(y)` and `e(e(x)) = e(x)`. The components have these effects
 //! on a chunk `c`: `Prepend` of `p` gives `pc`; `Replace` and Metaspace give `e(c)`; Metaspace's scheme gives `▁c` or
 //! `c`; a `Split` at a text that contains a space does not change a chunk without spaces. Let `t` be a text that is one
 //! chunk before the first component. By induction, after each component the text is `q t` or `q e(t)` for some prefix
-//! `q`. This `q` depends only on the components, with one exception: if `q` was empty before Metaspace, it also depends
-//! on the first character of `t` and on its position in the input. At the end the text is `q e(t)`, where `q` has no
-//! space. This text is one chunk, or one chunk for each `▁` if Metaspace splits. The encoder gets `q` and `t`, and
-//! treats each space as `▁` ([`Marks::Spaces`]).
+//! `q`. This `q` depends only on the components, with one exception: if `q` was empty before Metaspace, `q` also
+//! depends on the first character of `t` and on the position of `t` in the input. At the end the text is `q e(t)`,
+//! where `q` has no space. This text is one chunk, or one chunk for each `▁` if Metaspace splits. The encoder gets `q`
+//! and `t`, and treats each space as `▁` ([`Marks::Spaces`]).
 //!
 //! A `tokenizer.json` of Unigram (T5, XLM-R) splits normalized text at white space and inserts a `▁` before each word.
 //! The encoder gets these words with a space instead of each `▁`.

@@ -7,8 +7,8 @@ use hashbrown::HashSet;
 
 use crate::util::atomic_cell::made_once;
 
-/// Mask of the class in the byte that is stored for a character; the other bits are flags for characters unknown to the
-/// model.
+/// Mask for the byte that is stored for a character. The bits in the mask are the class of the character. The other
+/// bits of the byte are flags for characters unknown to the model.
 pub(in crate::tokenizer) const CLASS: u8 = 7;
 /// Class of a character that becomes exactly one character, which is part of a word.
 pub(in crate::tokenizer) const ORDINARY: u8 = 0;
@@ -31,18 +31,20 @@ pub(in crate::tokenizer) const UNKNOWN: u8 = 0x10;
 /// Flag of a normalized character that is unknown next to some characters, but not next to others.
 pub(in crate::tokenizer) const AMBIGUOUS: u8 = 0x20;
 
-/// Bit in the width of a token that begins inside of a character.
+/// Flag in the width of a token: the token begins inside of a character.
 pub(in crate::tokenizer) const INSIDE: u8 = 0x80;
-/// Bit in the width of a token that begins with the mark of words. The mark is not counted in the width.
+/// Flag in the width of a token: the token begins with the mark of words (for example, `▁`). The mark is not counted in
+/// the width.
 pub(in crate::tokenizer) const MARKED: u8 = 0x80;
-/// Bit in the width of a token that continues a word. Its prefix is not counted in the width.
+/// Flag in the width of a token: the token continues a word. The continuing prefix of the token (for example, `##`) is
+/// not counted in the width.
 pub(in crate::tokenizer) const CONTINUES: u8 = 0x40;
 
 /// Widths of tokens in characters. The alignment of a text follows from the widths of its tokens.
 #[derive(Debug)]
 pub(in crate::tokenizer) struct OneToOne {
-    /// Width of each token, by id: the number of characters that begin in the token, with the bits defined above. 0 if
-    /// the width is unknown.
+    /// Width of each token, by id. The low bits are the number of characters that begin in the token; the high bits are
+    /// the flags defined above. If the width is unknown, the value is 0.
     pub(in crate::tokenizer) widths: Box<[u8]>,
     pub(in crate::tokenizer) kind: AlignedKind,
     /// Ids of the byte-fallback tokens, such as `<0x0A>`, by byte.
@@ -51,8 +53,8 @@ pub(in crate::tokenizer) struct OneToOne {
 
 #[derive(Debug)]
 pub(in crate::tokenizer) enum AlignedKind {
-    /// The text is one pretoken. `mark_end` is None unless a mark is prepended. Its value is the end of the mark's
-    /// offsets: 0, or 1 if the mark is aligned to the first character.
+    /// The text is one pretoken. If a mark is prepended to the text, `mark_end` is the end offset of the mark: 1 if the
+    /// mark is aligned to the first character, otherwise 0. If no mark is prepended, `mark_end` is None.
     Whole { mark_end: Option<i64> },
     /// The text consists of words, separated by white space.
     Words(Box<WordRules>),
@@ -67,7 +69,8 @@ pub(in crate::tokenizer) struct WordRules {
     pub(in crate::tokenizer) images: Images,
     /// Class of each ASCII character that becomes one character; `NOT_ONE` for other ASCII characters.
     pub(in crate::tokenizer) ascii: [u8; 128],
-    /// True if words end only before white space and before or after isolated characters.
+    /// True if there are only two places where a word can end within a text: before white space, and next to an
+    /// isolated character (before or after this character).
     pub(in crate::tokenizer) ends_at_white: bool,
     /// True if a normalizer has HF's bug: when it removes characters at the start of a text, the alignment is shifted.
     pub(in crate::tokenizer) may_shift: bool,

@@ -1,9 +1,9 @@
 //! Spans of the tokens of a text, as columns, if the ids are known.
 //!
 //! At byte level, spans follow from the widths of tokens (`token_widths`). If characters are normalized one by one
-//! (`one_to_one`), spans follow from Hugging Face's offsets, which can overlap: the span of a token is the part of its
-//! offsets that no previous token covers. Other texts are normalized again with alignments (`known_ids`); if that
-//! fails, they are encoded again.
+//! (`one_to_one`), spans follow from Hugging Face's offsets. The offsets of two tokens can overlap; the span of the
+//! later token is then only the part that is not yet covered. Other texts are normalized again with alignments
+//! (`known_ids`). If this fails, they are encoded again.
 //!
 //! Invariant: spans equal those of [`Tokenizer::encode_with_spans`], and offsets equal those of
 //! [`Tokenizer::encode_batch_with_offsets`]. Cost: 16 bytes and one lookup for each id; one pass over a text that is
@@ -48,8 +48,8 @@ impl Tokenizer {
         Ok(spans)
     }
 
-    /// Writes a column of spans for the ids to which a text was encoded. The offsets that each token would have as the
-    /// first token of a truncated text are written to `first`. `first` is empty if they are not needed.
+    /// Writes a column of spans for `ids`, the ids of the encoded text. If `first` is not empty, a second column is
+    /// written to `first`: the offsets of each token in case truncation removes all tokens before this token.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -85,8 +85,8 @@ impl Tokenizer {
     /// Returns the widths of tokens; None if the concatenated tokens do not equal the text.
     pub(in crate::tokenizer) fn token_widths(&self) -> Option<TokenWidths> {
         let alphabet = &self.model.as_bpe()?.alphabet;
-        // A normalization form leaves some texts unchanged. Comparing the contents of the tokens with the text shows
-        // whether the form changed it.
+        // Normalization forms (such as NFC) are permitted here, because they leave some texts unchanged. A later step
+        // compares the bytes of the tokens with the text, to see if the form changed the text.
         let keeps_text = self.normalizers.iter().all(Normalizer::is_form);
         if !keeps_text || alphabet.level != Level::Byte || alphabet.end != EndOfWord::None {
             return None;
@@ -140,9 +140,9 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. The column is computed
-    /// from the alignment of single characters or, if this alignment does not determine the column, from the alignment
-    /// of the whole text. Returns false if the text must be encoded again.
+    /// Writes a column (spans, offsets or pretokens) for `ids`, the ids of the encoded text. The column is computed
+    /// from the alignment of single characters. If this alignment does not determine the column, the alignment of the
+    /// whole text is used instead. Returns false if the text must be encoded again.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -177,8 +177,8 @@ pub(in crate::tokenizer) struct SpanBuffers {
 
 impl OneToOne {
     /// Converts Hugging Face's offsets to spans in bytes or characters, for a text that is one pretoken. Returns false
-    /// if the offsets do not determine the spans. `shares_first`: true if a prepended mark is aligned to the first
-    /// character.
+    /// if the offsets do not determine the spans. `shares_first`: true if normalization prepends a mark such as `▁`
+    /// to the text and aligns this mark to the first character of the text.
     pub(in crate::tokenizer) fn to_disjoint(
         &self,
         (ids, text): (&[u32], &str),

@@ -8,10 +8,10 @@
 //! their words (`word_offsets`).
 //!
 //! Invariant: if [`OneToOne::write`] returns true, the offsets that it has written equal those of
-//! [`Tokenizer::encode_with_spans`]. Texts with added tokens take the slow path. In the first kind, texts with unknown
-//! tokens, and texts with characters that are not normalized to one character, take it, too. Memory: one byte for each
-//! id, and four bytes for each character that has occurred. Time: one lookup for each token and, in the second kind,
-//! one for each character.
+//! [`Tokenizer::encode_with_spans`]. Texts with added tokens take the slow path. In the first kind, two more groups of
+//! texts take the slow path: texts with unknown tokens, and texts with characters that are not normalized to one
+//! character. Memory: one byte for each id, and four bytes for each character that has occurred. Time: one lookup for
+//! each token and, in the second kind, one for each character.
 
 use super::char_index::num_chars;
 use super::character_widths::{
@@ -106,7 +106,8 @@ impl Tokenizer {
         }
         for (index, normalizer) in self.normalizers.iter().enumerate() {
             if let Some(end) = normalizer.prepends(WORD_START) {
-                // A later component might prepend another mark before this one.
+                // Only the first component may prepend a mark: a later component might prepend a second mark, in front
+                // of the first mark.
                 if mark_end.is_some() || index > 0 {
                     return None;
                 }
@@ -118,9 +119,9 @@ impl Tokenizer {
         Some(AlignedKind::Whole { mark_end })
     }
 
-    /// Returns the width of a token in a word: its number of characters. If the token begins with the mark of words or
-    /// with the continuing prefix, this start is not counted, and the flag `MARKED` or `CONTINUES` is set. Returns 0 if
-    /// the number is too large for its bits in the width.
+    /// Returns the width of a token in a word: a number of characters and flags, in one byte. If the token begins with
+    /// the mark of words or with the continuing prefix, this start is not counted, and the flag `MARKED` or `CONTINUES`
+    /// is set. Returns 0 if the number of characters does not fit into the bits below the flags.
     fn width_in_word(&self, content: &[u8], rules: &WordRules) -> u8 {
         let mut mark = [0; 4];
         let (start, flag): (&[u8], u8) = match rules.mark {
@@ -159,7 +160,8 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the characters that determine whether a character is unknown in a Unigram model; None for other models.
+    /// Returns the characters that occur in the pieces of a Unigram model. They determine which characters of a text
+    /// are unknown. Returns None for other models.
     fn known_characters(&self) -> Option<KnownCharacters> {
         let Model::Unigram(_) = &self.model else { return None };
         let unk = self.model.unk();

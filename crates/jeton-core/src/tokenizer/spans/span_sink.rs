@@ -1,7 +1,7 @@
 //! Column of spans, offsets or pretokens, written token by token.
 //!
-//! Invariant: the column equals that of [`super::Tokenizer::encode_with_spans`], with offsets trimmed as the template
-//! requires.
+//! Invariant: the values equal those that [`super::Tokenizer::encode_with_spans`] gives for the text. Only offsets can
+//! differ: they are trimmed if the template requires it.
 
 use super::token_widths::SpanKind;
 

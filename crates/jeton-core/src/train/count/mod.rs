@@ -131,7 +131,8 @@ impl Counter {
         let texts: Vec<&str> = segments.iter().map(|segment| segment.text).collect();
         let bytes: usize = texts.iter().map(|text| text.len()).sum();
         let threads = threads.min(bytes / parallel::BYTES_WORTH_A_THREAD).max(1);
-        // Unless the stages are a single pattern, they need whole texts, so a part must end where a text ends.
+        // A single pattern can be applied to part of a text, but all other stages need whole texts. For these stages,
+        // each part of the work ends where a text ends.
         let whole = Pretokenizer::none();
         let cutter = if let Stages::Pattern(pattern) = &self.stages { pattern } else { &whole };
         let parts = parallel::plan(&texts, cutter, bytes.div_ceil(ROUND).next_multiple_of(threads))?;
@@ -192,9 +193,9 @@ impl Counter {
         merge::merge(&mut sources, min_count, keep_going, sink)
     }
 
-    /// Returns the counts of all pretokens that occur at least `min_count` times, including those in the spilled
-    /// `runs`; the totals; and the totals of the dropped pretokens. If there are `runs`, the returned counts are in
-    /// files.
+    /// Adds the spilled counts in `runs` to the counts, and drops pretokens that occur fewer than `min_count` times.
+    /// Returns the remaining counts, the totals of the documents, and the totals of the dropped pretokens. If there are
+    /// `runs`, the returned counts are in files.
     ///
     /// # Errors
     /// As [`Counts::add`] and [`Counter::merge_with`].
@@ -229,8 +230,8 @@ impl Counter {
     }
 }
 
-/// Counts consecutive parts, each on its own worker. `landing` is the end of the pretoken that began before the first
-/// part and extends into it.
+/// Counts the pretokens of consecutive parts, each part on its own worker. `landing` is the position where the last
+/// pretoken of the previous round ends. Counting in the first part starts there.
 fn round<'t>(
     workers: &mut [CountWorker],
     group: &[BatchPart<'t>],
@@ -239,9 +240,9 @@ fn round<'t>(
     count: impl Fn(&mut CountWorker, &BatchPart<'t>, &dyn Fn() -> bool) -> Result<Landing> + Sync,
 ) -> Result<Option<Landing>> {
     let parts: Vec<BatchPart<'t>> = group.iter().enumerate().map(|(i, part)| part.renumbered(i, landing)).collect();
-    // For each worker: the part that it has counted in this round, and a mark of the size that its table had before. If
-    // the part turns out to begin inside a pretoken, its counts are undone, and the part is counted again from another
-    // position.
+    // For each worker: the part that the worker has counted in this round, and the size of the worker's table before
+    // this count. If the part turns out to begin inside a pretoken, the count of the part is undone, and the part is
+    // counted again from another position.
     let seats: Vec<_> = workers.iter_mut().map(|worker| Mutex::new((worker, None))).collect();
     let landings = parallel::run(&parts, watch, |part, keep_going| {
         let lost = || Error::from(ErrorKind::Internal("a worker was lost".into()));
@@ -257,8 +258,8 @@ fn round<'t>(
     Ok(landings.last().copied().or(landing))
 }
 
-/// Finds the document of an error whose offset is relative to the concatenated segments. Returns the index of the
-/// document, and the error with the offset in that document.
+/// Finds the document in which an error occurred. The offset in `error` counts from the start of the concatenated
+/// segments. Returns the index of the document, and the error with its offset from the start of the document.
 fn locate(error: Error, segments: &[DocumentSegment<'_>]) -> (usize, Error) {
     let ErrorKind::Text { message, at } = error.kind() else { return (0, error) };
     let mut before = 0;

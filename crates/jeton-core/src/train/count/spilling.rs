@@ -8,7 +8,8 @@
 //! Invariant: the result does not depend on the memory limit.
 //!
 //! Cost: the same as for [`Counts`]. If the limit is exceeded, each entry is also sorted, written and read once. The
-//! runs are in a memory-mapped file. Unlike the runs of [`super::RunWriter`], they have no first positions.
+//! runs are in a memory-mapped file. Unlike the runs of [`super::RunWriter`], these runs do not contain the first
+//! position of each pretoken in the corpus.
 
 use super::merge::{self, Sink};
 use super::run::Source;

@@ -28,8 +28,8 @@ use crate::util::short_key::{ShortKey, MAX_BYTES};
 use crate::util::spill::{MemoryLimit, PageCheck, SpillVec};
 use crate::{parallel, util::simd};
 
-/// Number of pretokens in a batch. Before any of them is counted, the keys of all are computed and their cache lines
-/// prefetched.
+/// Number of pretokens in a batch. First the keys of the whole batch are computed and the cache lines prefetched, then
+/// the pretokens are counted.
 pub(super) const BATCH: usize = 128;
 
 /// Number of entries added between two checks of the memory limit. With their pretokens they take about a megabyte.
@@ -127,7 +127,7 @@ fn too_often() -> Error {
 }
 
 impl Counts {
-    /// Creates an empty table, which spills to files beyond the memory limit.
+    /// Creates an empty table. When the table exceeds the memory limit, it spills to files.
     pub fn within(memory: &MemoryLimit) -> Self {
         Self { entries: SpillVec::new(memory), arena: SpillVec::new(memory), ..Self::default() }
     }
@@ -144,7 +144,8 @@ impl Counts {
         Ok(Self { entries, arena, slots: HugeVec::default(), end: self.end, hash: self.hash })
     }
 
-    /// If the table is in files, makes its pages subject to `memory`, the memory limit of the next step (learning).
+    /// If the table is in files, applies the limit `memory` to the pages of the table. `memory` is the memory limit of
+    /// the next step, learning.
     pub(in crate::train) fn adopt_by(&self, memory: &MemoryLimit) {
         memory.adopt([self.entries.mapping(), self.arena.mapping()]);
     }
@@ -278,8 +279,8 @@ impl Counts {
         }
     }
 
-    /// Adds an entry for a pretoken that the table lacks, at any position; [`Counts::sort_by_place`] then restores the
-    /// order.
+    /// Adds an entry for a pretoken that is not yet in the table. The first position of the pretoken, `place`, may be
+    /// lower than the positions in the table: [`Counts::sort_by_place`] restores the order afterwards.
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -334,9 +335,9 @@ impl Counts {
         Ok(())
     }
 
-    /// Counts the pretokens of a batch whose entries are in `batch.recent`. Writes the indices of all other pretokens
-    /// to `batch.missed`, and returns their number. Branchless, because the processor could not predict whether a
-    /// pretoken is frequent.
+    /// Counts each pretoken of a batch that is found in `batch.recent`. Writes the indices of all other pretokens to
+    /// `batch.missed`, and returns the number of these indices. Branchless, because the processor could not predict
+    /// whether a pretoken is frequent.
     #[inline(always)]
     fn count_frequent(&mut self, batch: &mut KeyBatch, count: usize) -> usize {
         let KeyBatch { keys, tags, missed, recent, .. } = batch;
@@ -517,8 +518,8 @@ impl Source for Sorted<'_> {
 }
 
 impl Counts {
-    /// Sorts the entries in byte order. They are then no longer in the order of their first positions, so the table may
-    /// only be spilled or written afterwards.
+    /// Sorts the entries in byte order. This destroys the order of first positions, which other methods need. So the
+    /// sorted table may be spilled or written, but not used in any other way.
     pub(super) fn sort_by_bytes(&mut self) {
         self.slots = HugeVec::default();
         let arena = &self.arena;
@@ -676,8 +677,8 @@ impl Counts {
     }
 }
 
-/// First position of an entry that is no longer needed, because its count was added to the entry for the same pretoken
-/// in the other table.
+/// Value that marks an entry as no longer needed: it replaces the first position of the entry. The count of the entry
+/// was added to the entry for the same pretoken in the other table.
 const GONE: u64 = u64::MAX;
 
 impl KeyBatch {
@@ -686,7 +687,7 @@ impl KeyBatch {
     #[inline(always)]
     fn load(&mut self, text: &[u8], bounds: &[u32], hash: Hash) {
         let count = (bounds.len() - 1).min(BATCH);
-        // Number of parts that are followed by enough text to load sixteen bytes from their start.
+        // Number of parts that begin at least 16 bytes before the end of the text: 16 bytes can be loaded from there.
         let inside = bounds[..count].partition_point(|&start| start as usize + 16 <= text.len());
         let mut num_long = 0;
         for at in 0..count {

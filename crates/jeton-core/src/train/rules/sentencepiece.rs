@@ -2,7 +2,8 @@
 //!
 //! A piece has a maximum length, contains `▁` only at the start of a word (or at the end of a word, if an option is
 //! set), and has characters of one script. Scripts are those of Unicode 9, with Hiragana and Katakana treated as Han.
-//! Cost: one pass over the two spellings. Source: google/sentencepiece `trainer_interface.cc`, `IsValidSentencePiece`.
+//! Cost of a check: one pass over the spellings of the two tokens to merge.
+//! Source: google/sentencepiece `trainer_interface.cc`, `IsValidSentencePiece`.
 
 use serde::Deserialize;
 

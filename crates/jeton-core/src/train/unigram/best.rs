@@ -100,9 +100,10 @@ pub(super) fn frequencies(
     Ok(sums)
 }
 
-/// Finds the best segmentation of every piece, in order, into other pieces, and passes it to `each`: the sum of the
-/// scores of these other pieces, and their ids, the last one first. An unknown character has the id `unknown.id`. A
-/// piece of one character cannot be segmented; for it, `each` gets None.
+/// Goes through the pieces in order, and finds the best segmentation of each piece into other pieces. Calls `each` with
+/// the index of the piece and the result: the sum of the scores of the other pieces, and a list of their ids in reverse
+/// order. The id of an unknown character is `unknown.id`. A piece of one character cannot be segmented; then the result
+/// is None.
 ///
 /// # Errors
 /// Errors of `each`; I/O errors of spill files; `Interrupted`.

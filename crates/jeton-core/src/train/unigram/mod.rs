@@ -315,7 +315,7 @@ mod tests {
         counts
     }
 
-    /// Returns words that consist of syllables, with their counts. They are long enough for several chunks.
+    /// Returns `num` words that consist of syllables, with their counts. 30,000 such words fill more than one chunk.
     fn text(num: u64) -> Vec<(String, u64)> {
         const SYLLABLES: [&str; 8] = ["ta", "ri", "mo", "ken", "su", "la", "ok", "é"];
         let mut state = 1u64;
@@ -410,7 +410,8 @@ mod tests {
         assert!(learned(&counts(&text(3_000)), &options(60), 1, &mut |_| false).is_err());
     }
 
-    /// Long words are not cut. Nevertheless, their sums do not underflow to 0, and no step takes quadratic time.
+    /// A long word is not cut into shorter words. Nevertheless, the sums of probabilities over the segmentations of a
+    /// long word do not underflow to 0, and no step takes quadratic time.
     #[test]
     fn long_words_keep_their_probability() {
         let word = "ab".repeat(100_000) + &"c".repeat(100_000);

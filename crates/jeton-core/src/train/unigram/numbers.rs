@@ -1,4 +1,4 @@
-//! Exponential function, natural logarithm and digamma, whose results are equal to the last bit on every machine.
+//! Exponential function, natural logarithm and digamma function. Every machine computes the same result, bit for bit.
 //!
 //! The `exp` and `ln` of two platforms can differ in the last bit, and EM accumulates such differences until different
 //! pieces are pruned. These functions use only +, −, ×, ÷ and powers of two, which IEEE 754 defines to the last bit.

@@ -3,10 +3,11 @@
 //!
 //! The loss of likelihood is an estimate. It assumes that each occurrence of a dropped piece is replaced by the piece's
 //! best alternative: the best segmentation of its spelling into other pieces. The frequency of the dropped piece is
-//! added to the frequencies of these pieces. A piece whose alternative has a better score is in no best segmentation.
-//! Such a piece, and any other piece that is in no best segmentation, is dropped immediately.
+//! added to the frequency of each piece in this segmentation. A piece whose alternative has a better score is in no
+//! best segmentation. Such a piece, and any other piece that is in no best segmentation, is dropped immediately.
 //!
-//! Invariant: equal losses and scores are ordered by the pieces' ids, which depend only on the counts.
+//! Invariant: the result depends only on the counts. Pieces with equal losses are ordered by id (the ids depend only on
+//! the counts), and pieces with equal scores are ordered by spelling.
 //!
 //! Source: Kudo 2018, section 3.2; google/sentencepiece 0.2.3, `unigram_model_trainer.cc` (`PruneSentencePieces`,
 //! `FinalizeSentencePieces`), where the loss of a piece is weighted by its share of all occurrences.
@@ -81,9 +82,9 @@ fn loss(frequencies: &[u64], total: f64, id: usize, alternative: &[u32]) -> f64 
 /// A piece and its score.
 pub type Scored = (String, f64);
 
-/// Difference between the new scores of required characters that pruning has dropped. The most frequent one gets the
-/// lowest score of the remaining pieces, and each further one gets the previous score plus this difference, as in
-/// SentencePiece.
+/// Step between scores. Required characters that pruning has dropped get new scores, as in SentencePiece: the most
+/// frequent dropped character gets the lowest score of the remaining pieces. Each further dropped character, by falling
+/// frequency, gets the previous score plus this step.
 const STEP: f64 = 0.0001;
 
 /// Returns the `size` pieces of the vocabulary in descending order of scores: all required characters, and the longer

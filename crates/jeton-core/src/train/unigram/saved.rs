@@ -4,10 +4,11 @@
 //! rounds: u64 | iterations: u64 | complete: u64 | pieces: u64 | seeds: u32 each | scores: f64 each      little-endian
 //! ```
 //!
-//! Seeds depend only on the counts and the options, so a resumed run computes them again and keeps those that the
-//! checkpoint lists. Its result equals that of an uninterrupted run to the last bit.
+//! Seeds are the pieces with which training starts. They depend only on the counts and the options. So a resumed run
+//! computes all seeds again, and keeps the seeds listed in the checkpoint. A resumed run has the same result as an
+//! uninterrupted run, to the last bit.
 //!
-//! Cost: 12 bytes for each piece. Left out: the strings of the seeds, and a checksum, which the caller adds.
+//! Cost: 12 bytes for each piece. Left out: the strings of the seeds. The caller adds a checksum.
 
 use crate::error::{Error, Result};
 
@@ -20,7 +21,7 @@ pub struct SavedPieces {
     pub iterations: u64,
     /// True after the last pruning.
     pub is_complete: bool,
-    /// Seed numbers of the remaining pieces, ascending.
+    /// Index of each remaining piece in the list of all seeds, ascending.
     pub seeds: Vec<u32>,
     /// Scores of the remaining pieces, in the order of `seeds`.
     pub scores: Vec<f64>,

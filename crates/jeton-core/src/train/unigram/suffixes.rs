@@ -10,7 +10,8 @@
 //! A substring is a seed if it occurs at least twice and is followed by different characters, or by an unknown
 //! character. If it is always followed by the same character, the longer substring represents it. The seeds are inner
 //! nodes of the suffix tree. They are found by means of a stack, from the longest common prefixes of adjacent suffixes
-//! (Abouelhoda, Kurtz, Ohlebusch 2004). At the end of a segment, the follower is the next character of the word.
+//! (Abouelhoda, Kurtz, Ohlebusch 2004). If a substring ends where its segment ends, its follower (the character that
+//! follows the substring) is the next character of the word.
 //!
 //! Cost: O(n log n) for n characters of distinct segments; in the worst case (one repeated character), the time is
 //! multiplied by the length of the longest piece divided by the number of characters in a 64-bit number. Memory: 4
@@ -345,7 +346,7 @@ impl Bucket {
         Ok(())
     }
 
-    /// Passes the suffixes to a scan in lexicographic order, and reorders `suffixes` in the same way.
+    /// Passes the suffixes, in lexicographic order, to `scan`. Also sorts `suffixes` into this order.
     fn scan(
         &mut self,
         text: &SuffixText<'_>,
@@ -419,8 +420,8 @@ impl<'a> CandidateScan<'a> {
         Ok(())
     }
 
-    /// Returns the length of the common prefix of the previous suffix and the next suffix, whose packed characters are
-    /// `numbers`.
+    /// Returns the length of the common prefix of the previous suffix and the next suffix. `numbers` are the packed
+    /// characters of the next suffix.
     fn shared(&self, numbers: &[u64]) -> usize {
         let Some(differs) = self.last.iter().zip(numbers).position(|(a, b)| a != b) else { return usize::MAX };
         let unused = u64::BITS as usize - self.text.bits as usize * self.text.in_a_number;

@@ -1,11 +1,11 @@
 //! Boundaries of characters, grapheme clusters, words and sentences (Unicode Standard Annex #29, default rules).
 //!
 //! [`TextUnit::boundaries`] returns the boundaries in order; [`TextUnit::boundaries_back`] returns the boundaries up to
-//! an offset, last first. Both return the boundaries of the whole text. A boundary depends on the characters after it,
-//! so the part of a text up to an offset can have other boundaries.
+//! an offset, last first. Both methods return the boundaries of the whole text. A boundary depends on the characters
+//! after it. So if a text is cut at an offset, the first part alone can have other boundaries.
 //!
-//! Invariant: the text after a boundary has, on its own, the same boundaries as within the whole text. So a caller that
-//! divides a text from left to right can pass only the rest of the text for each division.
+//! Invariant: if a text is cut at a boundary, the second part alone has the same boundaries as in the whole text. So a
+//! caller that cuts a text into many parts, from left to right, can pass only the rest of the text for the next cut.
 //!
 //! The units are not nested: `a.א` is one word and two sentences, and a grapheme cluster can contain a word boundary
 //! (U+0600 before a space).
@@ -17,8 +17,9 @@
 //! and the other boundaries are then known.
 //!
 //! Source: grapheme clusters and words are those of the crate unicode-segmentation (Unicode 17). For sentences, that
-//! crate takes time quadratic in the text (rule SB8), and has no iterator from the end. `sentences` therefore computes
-//! the sentences in linear time, with the properties of `regex-syntax` (Unicode 16). Tests compare it with the crate.
+//! crate takes time quadratic in the text (rule SB8), and has no iterator from the end. So the module `sentences`
+//! computes sentences in linear time, with the properties of `regex-syntax` (Unicode 16). Tests compare these sentences
+//! with those of unicode-segmentation.
 
 mod restart;
 mod sentences;
@@ -51,8 +52,8 @@ impl TextUnit {
         Boundaries::new(self, text, 0)
     }
 
-    /// Returns the ends of the units that end at or before `at_most`, in descending order: the boundaries of the
-    /// whole text without those after `at_most`.
+    /// Returns the ends of the units that end at or before the offset `at_most`, in descending order. The units are
+    /// those of the whole text.
     ///
     /// ```
     /// use jeton_core::util::text_unit::TextUnit;
@@ -140,8 +141,8 @@ impl Iterator for BoundariesBack<'_> {
                     }));
                 }
                 unit => {
-                    // The last unit can be much longer than a block. Therefore only as much text is read after the
-                    // block as is needed to find the boundaries in the block.
+                    // The last unit can end far behind the block. To avoid reading the whole unit, `known` ends where
+                    // all boundaries in the block are certain.
                     let known = &self.text[..restart::known_until(unit, self.text, self.end)];
                     self.block.extend(Boundaries::new(unit, known, start).take_while(|&at| at <= self.end));
                 }

@@ -13,9 +13,9 @@ const FIRST: u64 = 0xFF_FFFF;
 #[derive(Debug, Clone)]
 pub struct MergeBoundaries {
     pairs: Box<[u64; 1 << (BITS - 6)]>,
-    // Pairs of adjacent characters for which a token exists that begins inside the left character, or ends inside the
-    // right one. The index is the low 6 bits of the last byte of the left character. The
-    // bits of the bitmap at this index are the possible low 4 bits of the first byte of the right character.
+    // Pairs of adjacent characters for which some token begins inside the left character or ends inside the right
+    // character. Each element is a bitmap. Index of the element: low 6 bits of the left character's last byte. Index of
+    // the bit: low 4 bits of the right character's first byte.
     split: [u16; 64],
     has_wholes: bool,
 }

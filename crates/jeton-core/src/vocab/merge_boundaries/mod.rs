@@ -9,10 +9,11 @@
 //! characters. A Bloom filter (one hash, 64 KiB) contains the pairs of adjacent characters in tokens. It can miss a
 //! boundary, because pairs collide or because tokens begin or end inside characters, but it never reports a false one.
 //!
-//! [`filters::LetterBoundaries`] covers positions between an ASCII letter and another ASCII byte. The other byte
-//! is separated from a letter before it if no token contains the byte directly after a letter, and from a letter after
-//! it if no token contains the byte directly before a letter. In the vocabularies of Llama 2 and its descendants,
-//! nearly all punctuation has both properties, and `self.x(y)` is split into six parts that repeat.
+//! [`filters::LetterBoundaries`] covers positions between an ASCII letter and an ASCII byte that is not a letter, such
+//! as `.`. If no token contains a letter followed by `.`, every position between a letter and a following `.` is a
+//! boundary. If no token contains `.` followed by a letter, every position between `.` and a following letter is a
+//! boundary. In the vocabularies of Llama 2 and its descendants, nearly all punctuation has both properties, and
+//! `self.x(y)` is split into six parts that repeat.
 //!
 //! [`MarkBoundaries`] covers nearly all positions before a `▁`, the mark of word starts: all except those after a
 //! character that precedes `▁` in some token. [`SplitPoints`] finds all boundaries in a text.

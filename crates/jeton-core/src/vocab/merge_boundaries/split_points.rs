@@ -82,8 +82,9 @@ impl SplitPoints {
         points
     }
 
-    /// Writes the bounds of the parts of a text: 0, the starts of the other parts, and the end of the last part. In a
-    /// text of more than `most` bytes, stops after about `most` bytes, but not before the end of the first part.
+    /// Splits a text into parts, and writes the bounds of the parts to `bounds`: 0, the split points between the parts,
+    /// and the end of the last part. If the text has more than `most` bytes, splitting stops after about `most` bytes.
+    /// The first part is always complete, even if the part is longer than `most` bytes.
     pub fn bounds(&self, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
         simd::dispatch!(
             simd::detected(),
