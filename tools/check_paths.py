@@ -6,8 +6,8 @@ comments and docstrings of Python, Rust and JavaScript, and comments of TOML, YA
 names:
 
 - a path with the suffix of a source file, or one that begins with a folder of the repository;
-- a path in backticks, such as `util/forks` or `encode/`; the path of a module may lack its suffix;
-- ``jeton.module.name``: the module must exist, and must contain the first name that follows the module's;
+- a path in backticks, such as `util/forks` or `encode/`; the suffix of a module may be left out;
+- ``jeton.module.name``: the module must exist and contain `name`; in longer names, the rest is not checked;
 - ``test_…``; in test files, this includes strings that give a reason, for example why a test is slow.
 
 A path is relative to the repository, to a package (`PACKAGES`), to a folder above the file that names it, or to the
@@ -58,11 +58,12 @@ SUFFIX = r"\.(?:rs|pyi?|m?js|css|toml|ya?ml|sh|md|jinja)"
 NAME = re.compile(r"(?<![\w./:@~$\\-])(?:\.(?=github|ci))?[\w*<{][\w.*<>{}-]*(?:/[\w.*<>{},-]+)*/?")
 MODULE = re.compile(r"(?<![\w./-])jeton(?:\.[A-Za-z_]\w*)+(?![\w/-])")
 TEST = re.compile(r"(?<![\w./*])test_\w+(?![\w./*])")
-# Text that is removed: addresses, names of `.rs` files as texts of links, and `../` (parents are searched anyway).
+# Text that is removed before the search: web addresses; the text of a Markdown link, if it is the name of a `.rs` file;
+# and `../` (parent folders are searched anyway).
 URL = re.compile(r"\w+://\S+|\b[\w.-]+\.rs\]\(|(?:\.\./)+")
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
-# Text that may name files of other projects: what follows "Source:" in a sentence or paragraph, and a path that follows
-# the name of its repository.
+# Two kinds of text may name files of other projects: the text after "Source:", up to the next label with a colon or the
+# end of the paragraph; and a path directly after the name of a repository.
 SOURCE = re.compile(
     r"(?:\bSources?(?: of [\w ]+)?:|\bShown by\b|来源：|依据：)"
     r"(?:(?!\n\s*\n|[.;]\s+(?:[A-Z][a-z]+ )?[A-Za-z]+ ?[a-z]*:\s).)*"
@@ -117,7 +118,7 @@ class Repository:
         return path.relative_to(self.root).as_posix()
 
     def above(self, path: Path) -> Iterator[Path]:
-        """Yields the folders that contain a file, up to the repository."""
+        """Yields the folders above a file: first the file's own folder, last the root of the repository."""
         return (folder for folder in path.parents if folder.is_relative_to(self.root))
 
     def documents(self) -> Iterator[Path]:

@@ -1,6 +1,7 @@
-"""Data for the worker of the page without a server.
+"""Data for the web worker of the page that runs without a server.
 
-A server would read files, catalogs of translations, and Python's Unicode tables; the worker reads this data instead.
+With a server, the server reads files, catalogs of translations, and Python's Unicode tables. Without a server, the
+worker reads the data of this module instead.
 """
 
 from __future__ import annotations

@@ -211,7 +211,8 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
     #   also `<pad>` and `<mask>`.
     # - The slow class of T5 numbers additional special tokens before `<extra_id_0>` (docs/files.md).
     # - In CamemBERT, additional special tokens replace the special tokens of the class (docs/files.md).
-    # - If a special token takes white space from normalized text, the two classes of CamemBERT (slow, fast) differ.
+    # - If a special token is matched in normalized text, and its match includes the white space after the token
+    #   (`rstrip`), the slow and the fast class of CamemBERT differ.
     added = [*config.get("added_tokens_decoder", {}).values()]
     is_odd = (
         "cls_token" in config
@@ -229,10 +230,11 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
 
 
 def golden(work: Path) -> dict[str, Any]:
-    """Returns the results of `transformers` for some folders of trained models, for tests that run without it.
+    """Returns results of `transformers` for some folders of trained models, for tests that run without `transformers`.
 
-    ``models`` has the models in base64. Each of ``folders`` has the class, the configuration, and the results for all
-    of ``texts``: the ids (template included), and two decoded texts, without and with ``skip_special_tokens``.
+    The key ``models`` of the returned dictionary contains the models in base64. Each element of ``folders`` contains
+    the class, the configuration, and the results for each text of ``texts``: the ids (template included), and two
+    decoded texts, without and with ``skip_special_tokens``.
     """
     import base64
 

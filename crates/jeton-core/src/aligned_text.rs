@@ -435,10 +435,10 @@ impl AlignedWriter<'_> {
 
     /// Writes one character.
     ///
-    /// If `change` > 0, the character is inserted and gets the ranges of the previous byte. If `change` is 0, it
-    /// replaces the next old character. If `change` is −n, it replaces the next old character and the n characters
-    /// after that. In this last case, the source of the new character covers all replaced characters, but the origin of
-    /// the new character covers only the first of them.
+    /// - If `change` > 0, the new character is inserted and gets the ranges of the previous byte.
+    /// - If `change` is 0, the new character replaces the next old character.
+    /// - If `change` is −n, the new character replaces the next n + 1 old characters. The source of the new character
+    ///   covers all replaced characters; the origin of the new character covers only the first replaced character.
     pub fn put(&mut self, c: char, change: isize) {
         self.put_before_removed(c, change, 0);
     }
@@ -493,8 +493,8 @@ impl AlignedWriter<'_> {
         self.at = end;
     }
 
-    /// Copies the next `bytes` bytes of the old text, which must all be ASCII, in lower case. Each copy is aligned with
-    /// its original.
+    /// Copies the next `bytes` bytes of the old text and converts the copy to lower case. The bytes must all be ASCII.
+    /// Each copied byte is aligned with its original byte.
     pub fn copy_ascii_lowercase(&mut self, bytes: usize) {
         let is_upper = |&byte: &u8| byte.is_ascii_uppercase();
         let changes =

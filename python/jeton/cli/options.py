@@ -49,7 +49,10 @@ DEFAULT_USED = "jeton: using the default tokenizer, which does not belong to any
 
 
 class Command(click.Command):
-    """Click command that rejects repeated single-value options; its errors name options, not keyword arguments."""
+    """Click command that raises an error if an option that takes one value is given several times.
+
+    In error messages from the library, the command replaces names of Python keyword arguments by names of options.
+    """
 
     context_class = Context
 
@@ -88,9 +91,10 @@ class Command(click.Command):
 def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
     """Returns the message of an error with keyword arguments replaced by the command's options of the same name.
 
-    A Python call is replaced by the equivalent command. A keyword argument of `jeton.Corpus` is also replaced by the
-    command's option, without the words "of jeton.Corpus". A hint (text after a semicolon) is left out if it names a
-    keyword argument for which the command has no option, or a value that the option does not accept.
+    A Python call is replaced by the equivalent command. If a keyword argument of `jeton.Corpus` is replaced, the
+    words "of jeton.Corpus" are removed. A hint (text after a semicolon) is left out in two cases: the hint names a
+    keyword argument for which the command has no option, or the hint gives an option a value that the option does not
+    accept.
 
     Examples:
         >>> from jeton.errors import keyword

@@ -1,4 +1,4 @@
-"""Record of calls that took a slow path, and of names that a drop-in lacks, for `jeton.compat.run`."""
+"""Records for `jeton.compat.run`: calls that took a slow path, and uses of names that are missing in a drop-in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def missing(name: str) -> None:
 
 
 def missing_attributes(cls: type[Any], name: str) -> None:
-    """Makes a class record lookups of missing attributes. Off by default, because recording slows attribute access."""
+    """Changes a class so that each lookup of a missing attribute is recorded.
+
+    Off by default, because recording slows attribute access.
+    """
 
     def absent(owner: Any, attribute: str) -> NoReturn:
         if not is_private(attribute):
@@ -50,9 +53,9 @@ def lines(library: str, originals: Callable[[], Container[str]]) -> list[str]:
 
     Args:
         library: the library.
-        originals: function that returns the names that the library itself has; called if any name was missing. A
-            missing name that the library itself lacks is not listed, because programs look up such names only to find
-            out which library an object comes from.
+        originals: function that returns the names in the original library. It is called only if a missing name was
+            recorded. A missing name is listed only if the original library has it: programs look up other names just
+            to find out which library an object comes from.
 
     Examples:
         >>> missing("library.name")

@@ -313,7 +313,8 @@ def tar_texts(
         keep: fields of the sample's ``.json`` to keep.
 
     Raises:
-        FormatError: the archive is damaged, or has no such members; all samples before the damage are yielded first.
+        FormatError: the archive has no member ``.txt`` or ``.json``, or is damaged. All samples before the damage are
+            yielded first.
     """
     keeps = keep is not None and bool(keep)
     return _grouped(_tar_texts(stream, field, name, handler, unread, encoding, conversations, keeps), name, keep)

@@ -1,4 +1,4 @@
-"""Applies configurations of `transformers` to a tokenizer: special tokens that its file lacks, roles, templates."""
+"""Applies `transformers` configurations to a tokenizer: roles, templates, and special tokens missing in its file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["entries_listed", "is_of_class", "with_config", "with_named"]
 
 
 def is_of_class(definition: Definition) -> bool:
-    """True if the tokenizer is from a `.model`, and its configuration names a transformers class that reads a `.model`.
+    """True if the tokenizer is from a `.model` file and the configured transformers class reads such files.
 
     Examples:
         >>> from jeton.definition import Unigram
@@ -31,7 +31,7 @@ def is_of_class(definition: Definition) -> bool:
 
 
 def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
-    """Adds special tokens that a configuration names and the tokenizer file lacks.
+    """Adds the special tokens that are named in a configuration but are missing in the tokenizer file.
 
     As in transformers, an existing entry becomes special and keeps its id; a new token gets the next id, in the order
     of `special_tokens`.
@@ -75,8 +75,8 @@ def entries_listed(tok: Tokenizer) -> Definition:
 def with_config(tok: Tokenizer, config: Mapping[str, Any], *, is_json: bool) -> Tokenizer:
     """Applies a configuration: roles, chat template and other keys.
 
-    Roles whose token is not in the vocabulary are omitted. Such roles occur beside a rank file or a tekken.json: their
-    tokens exist only after transformers has converted the file.
+    A role (such as "bos") is omitted if its token is not in the vocabulary. This can happen if the configuration
+    belongs to a rank file or a tekken.json: some tokens exist only after transformers has converted the file.
 
     Args:
         tok: the tokenizer.

@@ -416,8 +416,8 @@ class Totals:
             self.rejects.append((facts, {file: self._lines[file] for file in files}))
         rows = facts.get("sources", {})  # tasks of the format counts have no sources
         # Each task groups its own inputs into sources; `regroup` maps these sources to the sources of all inputs.
-        # If a completion has no identity, an earlier version of Jeton wrote it. That version grouped all inputs, so its
-        # sources need no mapping.
+        # Facts without the key "identity" were written by an earlier version of Jeton. The earlier version grouped all
+        # inputs, so the sources in these facts need no mapping.
         names = regroup(files, self._all_sources) if rows and "identity" in facts else {}
         for source, row in rows.items():
             name = names.get(source, source)

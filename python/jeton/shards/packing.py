@@ -40,7 +40,7 @@ class Packed(NamedTuple):
 
     Attributes:
         documents: index of the document of each piece, or `PADDING`.
-        firsts: for each piece, the index of the first id within the document.
+        firsts: for each piece, the position of the piece's first id in the document.
         lengths: number of ids of each piece.
         row_ends: number of pieces before the end of each row.
         cut: number of documents with more than one piece.

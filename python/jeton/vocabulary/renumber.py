@@ -57,7 +57,10 @@ def renumber(tok: Tokenizer, map: Mapping[int, int] | Sequence[int] | NDArray[An
 
 
 def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, bool]:
-    """Returns the tokenizer with other ids, and a flag: False if a list of merges had to replace the ranks, else True.
+    """Returns the tokenizer with other ids, and a flag.
+
+    The flag is False if the model used the ids as ranks of merges, but the new model needs a list of merges instead.
+    Otherwise, the flag is True.
 
     For each old id, `new_ids` has the new id, or -1 to drop the entry.
     """

@@ -6,10 +6,10 @@ match than before.
 Unigram: the new piece w, of n characters, gets the least score s (in single precision) that meets two conditions:
 
 - s >= best(w) + (n + 1)·e, where best(w) is the highest score of a split of w into other pieces, and e is the
-  rounding error of an addition. Then the best path takes w wherever both ends of w are boundaries. To see this, let S
-  be the sum before w. The sum after w is at least S + s - e on the path with w, and at most S + best(w) + k·e on a
-  path with k <= n other pieces instead. If the two sums are equal, Viterbi keeps the first sum, which is
-  the sum with the longest piece, w.
+  rounding error of an addition. Then, if the best path has a piece boundary at the start and at the end of an
+  occurrence of w, the best path uses the piece w there. Proof: let S be the sum of scores before w. The sum after w is
+  at least S + s - e if the path uses the piece w. It is at most S + best(w) + k·e if the path uses k <= n other pieces
+  instead. If the two sums are equal, Viterbi keeps the first sum, which is the sum with the longest piece, w.
 - s >= the lowest score of the old model, so the penalty of unknown characters is the same.
 
 If a text does not contain w, none of its paths uses w, and the scores of its paths do not change. If the score were

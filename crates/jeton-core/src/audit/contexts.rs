@@ -2,9 +2,9 @@
 //!
 //! A context is the text before or after the entry. A pre-tokenizer splits by the classes of adjacent characters, and
 //! BPE can merge across the edges of an entry. So a fixed list of contexts has characters of all classes. The first and
-//! the last character of the entry are also tried as contexts, because the list does not have all scripts. Other entries
-//! of the vocabulary are also tried as left contexts. These entries help if the alphabet is small, or if the model
-//! always matches the longest entry.
+//! the last character of the entry are also tried as contexts, because the list does not have all scripts. Other
+//! entries of the vocabulary are also tried as left contexts. These entries help if the alphabet is small, or if the
+//! model always matches the longest entry.
 
 use super::completion::{Completions, Edges};
 use crate::tokenizer::Tokenizer;

@@ -99,8 +99,8 @@ impl Model {
     /// Appends entries in the given order, with merges.
     ///
     /// # Errors
-    /// - `Unsupported`: the model has no merges; or it has an end-of-word mark, a prefix, or unused pieces; or a piece
-    ///   contains a character that is not itself a piece.
+    /// - `Unsupported`: the model has no merges, or has one of these features: an end-of-word mark, a prefix, unused
+    ///   pieces, pieces with characters that are not pieces themselves.
     /// - `Config`: an entry that needs bridges has more than [`MAX_BRIDGED`] bytes.
     /// - `Interrupted`.
     pub fn append(

@@ -1,8 +1,8 @@
 //! Set of characters that a normalizer can change, with a vectorized search for the first such character in a text.
 //!
-//! The first byte of a character excludes most characters. The search compares 64 bytes at a time and excludes bytes
-//! that cannot begin a character of the set; for NFC, it excludes ASCII, Chinese and Korean. The other characters are
-//! looked up in a bit set that fits an L1 cache.
+//! For most characters, the first byte alone shows that the character is not in the set. The search compares 64 bytes
+//! at a time and skips bytes that cannot begin a character of the set; for NFC, it skips ASCII, Chinese and Korean. The
+//! remaining characters are looked up in a bit set that fits an L1 cache.
 //!
 //! Cost: a few nanoseconds for 64 bytes, and one or two for each character that is looked up; 8 KiB for each set.
 
@@ -21,7 +21,8 @@ pub(super) struct CharSet {
     excluded: Vec<(u8, u8)>,
     /// Bit set of the characters below U+10000.
     low: Box<[u64; 1 << 10]>,
-    /// From U+10000 on, characters with any of these property bits are in the set; None: all characters are.
+    /// Property bits for characters from U+10000 on: a character with any of these bits is in the set. If None, all
+    /// characters from U+10000 on are in the set.
     high: Option<u16>,
 }
 

@@ -21,8 +21,8 @@ use crate::util::text_unit::is_separate_grapheme;
 pub struct NormalizerPairs {
     /// For `Replace`: pairs of adjacent characters that its regex can match.
     adjacency: Option<Adjacency>,
-    /// For SentencePiece: characters that occur in the text replaced by a rule, anywhere after the first character of
-    /// this text. None if there are too many rules to list.
+    /// For SentencePiece, whose rules each replace a source text by another text: all characters of the source texts,
+    /// except the first character of each source text. None if there are too many rules to list.
     continued: Option<HashSet<char>>,
     /// For SentencePiece: pairs of adjacent characters of user-defined pieces. `user_chars` contains all characters of
     /// these pieces.

@@ -48,9 +48,11 @@ impl ClassSet {
 /// Classes of characters, and two additional classes: the end of the text, and continuation bytes.
 #[derive(Debug)]
 pub(crate) struct CharacterClasses {
-    /// Byte -> class. ASCII byte: the class of the character. Other first byte of a character: the class of all
-    /// characters that begin with this byte, or [`MIXED`] if they have several classes. Continuation byte: one more
-    /// than the class of the end of the text.
+    /// For each byte, a class:
+    /// - ASCII byte: the class of this character.
+    /// - First byte of a longer character: the class of all characters that begin with this byte, or [`MIXED`] if these
+    ///   characters have several classes.
+    /// - Continuation byte: an additional class. Its number is the number of the end-of-text class, plus 1.
     of_byte: Box<[u8; 256]>,
     block_of: Box<[u16]>, // code point >> 6 -> index of its block
     blocks: Vec<u8>,

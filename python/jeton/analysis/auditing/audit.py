@@ -38,7 +38,8 @@ def audit(
     """Checks a tokenizer: entries that no text produces, unsafe tokens, digits, white space, and the chat template.
 
     An entry is *reached* if the ids of some text include it; the report shows such a text. Otherwise it is proved
-    unreachable, or undecided. The text can be longer than the entry: some entries are tokens only in a context.
+    unreachable, or undecided. The text can be longer than the entry, because some entries become a token only if
+    certain other text is next to them.
 
     Args:
         tok: the tokenizer.

@@ -24,7 +24,7 @@ TEXT = 2
 _MAPPING, _BYTE_MAPPING = 5, 6
 _FORMS = (int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping")
 
-# Forms that contain the text of pieces.
+# Forms of results in which each token has its text, not only its id.
 SPELLED = frozenset({str, bytes, "proto", "serialized_proto", "offset_mapping"})
 
 # Forms in which the core already returns results, so that they need no conversion.
@@ -87,10 +87,12 @@ def decoded(form: Any, return_bytes: Any) -> int:
 
 
 def finished(form: Any, result: Any, is_batch: bool) -> Any:
-    """Converts the core's result to the form `form`: buffers to arrays, or bytes to messages.
+    """Converts the core's result to the form `form`.
+
+    For "numpy", buffers become arrays. For "proto", bytes become protobuf messages. Other results are not changed.
 
     Raises:
-        MissingDependencyError: the form is a message, and protobuf is not installed.
+        MissingDependencyError: the form is "proto", and protobuf is not installed.
     """
     if form == "numpy":
         import numpy as np
@@ -141,7 +143,10 @@ def _has_pieces(row: Any) -> bool:
 
 
 def shape_of(input: Any) -> Shape:
-    """Recognizes the shape of an input of `decode`. The first row that is not empty shows whether it has ids or pieces.
+    """Recognizes the shape of an input of `decode`.
+
+    The input can be a list or a batch of lists. The first list that is not empty shows whether the input consists of
+    ids or of pieces.
 
     Examples:
         >>> shape_of([["▁a"], []]).method, shape_of(3).input

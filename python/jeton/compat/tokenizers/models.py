@@ -109,7 +109,7 @@ class Model(Part):
         return self.entries.members
 
     def entries_members(self) -> Callable[[], Members]:
-        """Returns a function that gives the current `members`, even if the model is trained before the function runs."""
+        """Returns a function that gives the current `members`. Later training does not change the result."""
         entries = self.entries
         return lambda: entries.members
 

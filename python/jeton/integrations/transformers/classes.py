@@ -1,9 +1,10 @@
 """Accelerated subclasses of the classes of fast tokenizers; they have importable names, so tokenizers can be pickled.
 
 The subclass of ``transformers.models.gpt2.tokenization_gpt2.GPT2Tokenizer`` is the attribute
-``transformers/models/gpt2/tokenization_gpt2:GPT2Tokenizer`` of this module. The first base of the subclass is the
-original class, unless the common base of all accelerated classes already inherits from it. The subclass also has the
-`__name__` of the original class, because transformers writes this name to files.
+``transformers/models/gpt2/tokenization_gpt2:GPT2Tokenizer`` of this module. The bases of the subclass are the original
+class and the common base of all accelerated classes. If the common base already inherits from the original class, the
+common base is the only base. The subclass has the `__name__` of the original class, because transformers writes this
+name to files.
 """
 
 from __future__ import annotations

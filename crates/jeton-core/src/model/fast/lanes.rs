@@ -153,8 +153,8 @@ impl Work {
                 let rank = lowest >> 8;
                 let id = if results.is_empty() { rank } else { results[rank as usize] };
                 if id == NO_SYMBOL {
-                    // This merge is not supported: the pretoken gets no tokens, and its lane becomes free at the next
-                    // turn.
+                    // This merge is not supported here. At the next turn of the lane, `each` gets 0 as `places` (the
+                    // pretoken needs the slow path), and the lane becomes free.
                     rows[lane] = R::empty(proof);
                     alive[lane] = 0;
                     continue;

@@ -137,9 +137,9 @@ impl Tokenizer {
     }
 
     /// Returns the end of the head of a text. The stages before the model may separate some characters from the
-    /// preceding character (see [`Tokenizer::keeps`]). The head ends with the last character that may be separated. After
-    /// the head, the stages keep all adjacent characters together. If no character may be separated, the head is the
-    /// first character. Returns None if the last character of the head begins more than [`HEAD`] bytes from the
+    /// preceding character (see [`Tokenizer::keeps`]). The head ends with the last character that may be separated.
+    /// After the head, the stages keep all adjacent characters together. If no character may be separated, the head is
+    /// the first character. Returns None if the last character of the head begins more than [`HEAD`] bytes from the
     /// start of the text.
     fn head_of_kept(&self, text: &str, kept: &mut KeptPairs) -> Option<usize> {
         let mut head = 0;

@@ -27,8 +27,8 @@ pub(in crate::tokenizer) const LSTRIP: u8 = 1;
 pub(in crate::tokenizer) const RSTRIP: u8 = 2;
 pub(in crate::tokenizer) const SINGLE_WORD: u8 = 4;
 pub(in crate::tokenizer) const NORMALIZED: u8 = 8;
-/// Flag of an added token that is also an entry of the model. The model can then produce it from text in which the
-/// matcher does not match it. The flag is never set for a special token.
+/// Flag of an added token that is also an entry of the model. In text where the matcher
+/// of added tokens finds no match, the model can still produce this token. The flag is never set for a special token.
 pub const ENTRY: u8 = 16;
 /// Flag of an added token whose matches include the ASCII white space next to it, but no other white space, as in
 /// llama.cpp.
@@ -51,7 +51,7 @@ struct TokenizerOptions {
     suffix: Option<String>,
 }
 
-/// Properties of a vocabulary that its entries do not include.
+/// Properties of a vocabulary that are stored outside its entries (an entry has an id, a kind and a content).
 #[derive(Debug, Clone, Default)]
 pub struct Extras {
     /// Merges as (left, right, result) in order of rank.
@@ -137,7 +137,8 @@ impl Tokenizer {
         };
         let splitters = options.pretokenizer.iter().map(|part| Splitter::from_json(&part.to_string()));
         let splitters = splitters.collect::<Result<Vec<_>>>().map_err(|error| error.in_stage("pretokenizer"))?;
-        // If a normalizer spells bytes, the model gets text in the byte alphabet and converts it to bytes.
+        // The `ByteLevel` normalizer replaces each byte of the text by a character of the byte alphabet. The model then
+        // receives these characters and converts them back to bytes.
         let spells_bytes = normalizers.iter().any(Normalizer::spells_bytes);
         let plain = Splitter::as_one_pattern(&splitters).filter(|_| !spells_bytes);
         let is_bytewise = plain.is_none() && byte_alphabet && !spells_bytes;

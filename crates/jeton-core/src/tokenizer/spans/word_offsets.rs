@@ -1,15 +1,17 @@
-//! Spans of the tokens of a text in words, if each character is normalized independently and white space is dropped.
+//! Spans of tokens, for tokenizers that normalize each character independently, split text into words, and drop white
+//! space.
 //!
-//! The tokens of a word cover its normalized characters in order, so their widths determine the spans. Contents are not
-//! compared with the text, but the tokens of each word must cover it exactly. If a character becomes several
-//! characters, or none, a list maps each normalized character to its original.
+//! The tokens of a word cover the normalized characters of the word in order, so the widths of the tokens determine the
+//! spans. The spelling of a token is not compared with the text, but the tokens of a word must cover the word exactly.
+//! If a character is normalized to several characters, or to none, a list maps each normalized character to the
+//! original character.
 //!
 //! An unknown token of WordPiece or WordLevel is a whole word. An unknown token of Unigram is a run of characters
 //! that occur in no piece.
 //!
-//! If a word has a character of the class `CHANGES`, or the widths do not cover the word, it is normalized again with
-//! alignments (`known_ids`). The text that is normalized again extends on both sides to a word boundary that is not
-//! next to such a character.
+//! A word is normalized again with alignments (`known_ids`) in two cases: the word has a character of the class
+//! `CHANGES`, or the tokens do not cover the word exactly. The text that is normalized again extends on both sides to a
+//! word boundary that is not next to a character of the class `CHANGES`.
 //!
 //! Invariant: the same as in `one_to_one`. Cost: one class lookup for each character, one width lookup for each token;
 //! words that are normalized again have the cost of `known_ids`.
@@ -58,8 +60,8 @@ struct Word {
 }
 
 impl WordReader {
-    /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. Returns false if the
-    /// widths do not determine the column.
+    /// Writes the column (spans, offsets or pretokens) for the ids of an encoded text. Returns false if the widths of
+    /// the tokens do not determine the column.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -96,7 +98,7 @@ impl WordReader {
     }
 
     /// Writes the elements of the column for a block of the text. Returns the index after the last id of the block;
-    /// None if the widths do not determine the column.
+    /// None if the widths of the tokens do not determine the column.
     #[allow(clippy::too_many_arguments)]
     fn write_block(
         &self,
@@ -134,8 +136,8 @@ impl WordReader {
                 (reader.chars, reader.bytes) = place;
             }
             at = self.boundary(before, end.max(at + 1));
-            // A part that begins with the block's first normalized character also includes the characters that were
-            // removed before it, because the normalizer may reorder marks across removed characters.
+            // The normalizer may have removed characters before the first normalized character of the block. A part
+            // that begins there includes the removed characters, because combining marks may be reordered across them.
             let first = if before == 0 { 0 } else { self.origin(before) };
             let from = reader.skip_to(first as i64) as usize;
             let to = reader.skip_to(self.origin(at) as i64) as usize;
@@ -191,7 +193,8 @@ impl WordReader {
     ) -> Option<usize> {
         let shifted = |span: [i64; 2], by: usize| [span[0] + by as i64, span[1] + by as i64];
         let Words { widths, rules, .. } = words;
-        // Flag that tells whether a token begins or continues a word, and its value in the first token of a word.
+        // `flag` tells whether a token begins or continues a word; `expected` is the value of the flag in the first
+        // token of a word.
         let (flag, expected) = if rules.mark.is_some() { (MARKED, MARKED) } else { (CONTINUES, 0) };
         let (mut at, mut id) = (word.start, word.first_id);
         let mut covered = 0; // number of characters up to the end of the last span
@@ -202,13 +205,15 @@ impl WordReader {
             let len = if width == 0 {
                 self.unknown_len(words, word, own, at, begins)?
             } else {
-                // If words have no mark, a token that can begin words can also occur inside of a word.
+                // The first token of a word must have the expected value of the flag. If words have marks, later tokens
+                // must not have this value. If words have no marks, any token can follow.
                 if begins && width & flag != expected || !begins && rules.mark.is_some() && width & flag == expected {
                     return None;
                 }
                 usize::from(width & (CONTINUES - 1))
             };
-            // A token that consists only of the mark at the start of a word is aligned to the word's first character.
+            // The first token can be only the mark that precedes a word (`▁`). It covers no character of the word, so
+            // it is aligned to the first character.
             let last = at + len.max(1) - 1;
             if last >= word.end {
                 return None;
@@ -236,7 +241,8 @@ impl WordReader {
         Some(id)
     }
 
-    /// Returns the number of characters that a token without a width covers.
+    /// Returns the number of characters covered by the unknown token, which has no fixed width. Returns None if the
+    /// number is uncertain, or if `id` is not the unknown token.
     #[cold]
     fn unknown_len(&self, words: Words<'_>, word: Word, id: u32, at: usize, begins: bool) -> Option<usize> {
         let Words { tok, rules, .. } = words;

@@ -1,8 +1,9 @@
 //! Boundaries of characters, grapheme clusters, words and sentences (Unicode Standard Annex #29, default rules).
 //!
 //! [`TextUnit::boundaries`] returns the boundaries in order; [`TextUnit::boundaries_back`] returns the boundaries up to
-//! an offset, last first. Both methods return the boundaries of the whole text. A boundary depends on the characters
-//! after it. So if a text is cut at an offset, the first part alone can have other boundaries.
+//! an offset, last first. Although the second method stops at an offset, it finds the boundaries in the whole text, not
+//! in the text before the offset. This matters because a boundary depends on the characters after it: if a text is cut
+//! at an offset, the first part alone can have other boundaries.
 //!
 //! Invariant: if a text is cut at a boundary, the second part alone has the same boundaries as in the whole text. So a
 //! caller that cuts a text into many parts, from left to right, can pass only the rest of the text for the next cut.
@@ -141,8 +142,8 @@ impl Iterator for BoundariesBack<'_> {
                     }));
                 }
                 unit => {
-                    // The last unit can end far behind the block. To avoid reading the whole unit, `known` ends where
-                    // all boundaries in the block are certain.
+                    // The last unit can end far behind the block. To avoid reading the whole unit, only `known` is
+                    // read: a prefix of the text that is just long enough to find all boundaries in the block.
                     let known = &self.text[..restart::known_until(unit, self.text, self.end)];
                     self.block.extend(Boundaries::new(unit, known, start).take_while(|&at| at <= self.end));
                 }
