@@ -5,12 +5,12 @@
 
 The first call of a function imports modules and builds tables. For each of `CALLS`, new processes start a thread that
 makes the call, and fork at random moments until the call ends. Each child makes the same call. A child that takes
-longer than `--limit` seconds counts as hung and is killed: it waits for a lock that a thread of its parent held at the
-fork. Prints, for each call, the numbers of children that returned, hung and failed. The exit status is 1 if any hung or
-failed. Needs `os.fork`.
+longer than `--limit` seconds counts as hung and is killed. Such a child waits for a lock that was held by a thread of
+the parent at the fork. Prints, for each call, the numbers of children that returned, hung and failed. The exit status
+is 1 if any child hung or failed. Needs `os.fork`.
 
-Left out: `encode_arrow`. The first `pyarrow.table` of a process hangs in children that are forked during it (pyarrow
-26.0, also without Jeton).
+Left out: `encode_arrow`. If a process forks while its first call of `pyarrow.table` is running, `pyarrow.table` hangs
+in the child (pyarrow 26.0, also without Jeton).
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def python_name(path: Path, package: Path) -> str:
 
 
 def python_imports(name: str, path: Path, modules: Collection[str]) -> set[str]:
-    """Returns the package's modules imported by a file. Leaves out `_core` and the imports in `EXCEPTIONS`."""
+    """Returns which modules of the package a file imports. Leaves out `_core` and the imports in `EXCEPTIONS`."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):

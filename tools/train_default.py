@@ -133,7 +133,9 @@ def _extracted(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def language_of(tag: str) -> str | None:
-    """Returns the language of a locale (Chinese and Latin Serbian: with the script); None if `tag` is no language.
+    """Returns the language of a locale tag; None if `tag` is not a language.
+
+    For Chinese, and for Serbian in Latin script, the result includes the script: ``zh-Hans``, ``sr-Latn``.
 
     Examples:
         >>> [language_of(tag) for tag in ("pt_BR", "zh_TW", "zh", "sr@latin", "es-419", "en_GB")]
@@ -196,7 +198,7 @@ def read_strings(rule: dict[str, str], data: bytes) -> list[str]:
 
 
 def read_lines(rule: dict[str, str], data: bytes) -> str:
-    """Returns the first group of the regex from each matching line of a compressed file; drops footnotes in braces."""
+    """Reads the lines of a gzip file that match the regex; keeps the regex's first group, without notes in braces."""
     matches = (
         re.fullmatch(rule["line"], line.strip()) for line in gzip.decompress(data).decode("utf-8-sig").splitlines()
     )

@@ -104,7 +104,7 @@ def prepare(sdist: Path, folder: Path) -> None:
 
 
 def accelerate_all() -> None:
-    """Changes the constructor of `TokenizersBackend`: when it ends, it makes the new tokenizer run on Jeton."""
+    """Changes the constructor of `TokenizersBackend`, so that each newly constructed tokenizer runs on Jeton."""
     from transformers import TokenizersBackend
 
     from jeton.integrations.transformers import accelerate

@@ -211,7 +211,7 @@ def _smallest(tok: jeton.Tokenizer, mode: Mode, text: str) -> Difference:
 
 
 def shrink(text: str, differs: Callable[[str], bool]) -> str:
-    """Shortens a text as long as `differs` stays true for it; calls `differs` at most `SHRINK_CALLS` times."""
+    """Shortens a text as far as `differs` stays true for the result; calls `differs` at most `SHRINK_CALLS` times."""
     calls, size = 0, max(len(text) // 2, 1)
     while True:
         at = 0

@@ -73,7 +73,7 @@ def check(wheel: Path) -> Iterator[str]:
 def machine_paths(name: str, content: bytes) -> Iterator[str]:
     """Yields a finding if a file contains paths of this machine.
 
-    The extension and the metadata are also searched for paths of other machines.
+    The extension module and the wheel's metadata are also searched for paths of other machines.
     """
     found = {path for path in (os.fsencode(ROOT), os.fsencode(Path.cwd())) if path in content}
     if LIBRARY.fullmatch(name) or ".dist-info/" in name:

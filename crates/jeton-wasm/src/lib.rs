@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A call passes a request (JSON) and data (bytes), and returns JSON and bytes in one buffer. All buffers are in this
-//! module's memory. With [`allocate`], the caller creates the buffers that it passes; with [`release`], it frees them
-//! and the buffers of replies.
+//! module's memory. The caller creates the buffers for requests and data with [`allocate`]. Later, the caller frees
+//! these buffers, and the buffers of replies, with [`release`].
 //!
 //! Left out: composing the answers of the page's API, which the worker does (`tools/page/engine`); threads, files and
 //! clocks, which WebAssembly lacks.

@@ -130,9 +130,9 @@ fn train_on_words(text: &str, words: &Words, options: &Options) -> Result<Run> {
     })
 }
 
-/// Returns the number of initial symbols. Each distinct character is a symbol. If a prefix is set, the prefix plus a
-/// character is a symbol, too, for each distinct character inside of a word (not at its start). If an end-of-word mark
-/// is set, the mark is a symbol.
+/// Returns the number of initial symbols. Each distinct character is a symbol. If a prefix is set, each distinct
+/// character that occurs after the start of a word gives a second symbol: the prefix plus the character. If an
+/// end-of-word mark is set, the mark is a symbol.
 fn num_symbols(counts: &Counts, words: &Words) -> Result<usize> {
     let mut symbols = HashSet::new();
     for (word, _) in counts.iter() {

@@ -50,7 +50,7 @@ class Encoded(NamedTuple):
         offsets: int64[texts + 1]; text i has ``ids[offsets[i]:offsets[i + 1]]``.
         hf_offsets: int64[n, 2], if requested.
         first_hf_offsets: int64[n, 2], the offsets that each id would have if truncation cut off all ids before this id.
-            None if this cannot change offsets, or if the offsets are not requested.
+            None if such a truncation cannot change the offsets of an id, or if offsets are not requested.
         words: int64[n], the index of the pretoken of each id in its text, if requested.
     """
 

@@ -241,9 +241,10 @@ def combine(num_texts: int, counts: Sequence[Int64]) -> tuple[Int64, list[Int64]
             "smaller stride",
         )
     texts = np.arange(num_texts)
-    # `rows` and `chosen` store the combinations for the segments so far. They leave out the first combination of each
-    # text, which has only kept pieces; the last line adds it. Each step extends every stored combination by every piece
-    # of the next segment, and the first combination by every piece of this segment except the kept piece.
+    # `rows` and `chosen` store the combinations of pieces for the segments processed so far. The first combination of
+    # each text has piece 0 (the kept piece) of every segment, and is not stored; the last line adds this combination.
+    # Each step processes one segment: every stored combination is extended by every piece of the segment, and the first
+    # combination is extended by every piece except piece 0.
     rows = np.zeros(0, np.int64)
     chosen: list[Int64] = []
     for count in counts:

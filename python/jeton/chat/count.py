@@ -28,7 +28,9 @@ __all__ = ["ChatCount", "chat_count"]
 PER_MESSAGE, REPLY, NAME = 3, 3, 1
 FUNCTION_CALL, FUNCTION_RESULT = 3, -2
 TOOL_CALL, CALL_AND_TEXT, SEVERAL_CALLS = 5, 4, 13
-FUNCTIONS, SHARED_SYSTEM = 9, -4  # added for definitions; correction if a system message contains the definitions
+# FUNCTIONS: number of tokens to add for the definitions of functions. SHARED_SYSTEM: correction if the chat has a
+# system message, because this message then also contains the definitions.
+FUNCTIONS, SHARED_SYSTEM = 9, -4
 CHOICE_NONE, CHOICE_TOOL, CHOICE_FUNCTION = 1, 7, 4
 INDENT = 2
 MAX_DEPTH = 100  # depth of nested schemas
@@ -107,12 +109,13 @@ class ChatCount:
 def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
     """Estimates the prompt tokens that OpenAI's API bills for a request to chat completions.
 
-    It covers text messages, names, functions (``tools`` or ``functions``), ``tool_choice``, calls of functions and
-    their results. For gpt-3.5-turbo, gpt-4, gpt-4o and gpt-4o-mini, the estimate equals the published figures for
-    messages, and for the cookbook's example with a function. For functions with gpt-3.5-turbo and gpt-4-turbo, it
-    equals 19 of 27 published figures and is up to 3 tokens above the others. For calls of functions and results, the
-    estimate equals all 11 published figures in Jeton's tests. Other models have no published figures. A response
-    has the billed number in ``usage.prompt_tokens``.
+    The estimate covers text messages, names, functions (``tools`` or ``functions``), ``tool_choice``, function calls
+    and function results. For gpt-3.5-turbo, gpt-4, gpt-4o and gpt-4o-mini, the estimate equals the published figures
+    for messages, and the figure for the cookbook's example with a function. For functions with gpt-3.5-turbo and
+    gpt-4-turbo, there are 27 published figures: the estimate equals 19 of these figures, and is at most 3 tokens higher
+    than the remaining 8. For function calls and function results, the estimate equals all 11 published figures in
+    Jeton's tests. Other models have no published figures. A response of the API has the billed number in
+    ``usage.prompt_tokens``.
 
     Args:
         tok: the tokenizer of the model: ``jeton.load("gpt-4o")``. Special tokens spelled in a text count as plain text.

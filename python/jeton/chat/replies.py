@@ -161,8 +161,10 @@ class _Closing(NamedTuple):
         text: the text that is common to the renderings with and without generation prompt.
         tokens: the special tokens of `text`, without those that also occur inside of a turn.
         inner: the special tokens that occur inside of a turn, between tool calls.
-        is_plain: whether `text` only ends the turn. False if `text` follows a tool call, and so can end the call too.
-        lead: only for a message without text: the text that the template would write before content of the message.
+        is_plain: True if `text` only ends the turn. False if `text` follows a tool call: `text` can then also end the
+            tool call.
+        lead: the text that the template would write before the content of the message. Empty unless the message has
+            no text.
     """
 
     text: str = ""
@@ -316,7 +318,8 @@ class _Derivation:
 
         Args:
             message: index of the message.
-            first: index of the message's first mark; if the message has no mark, of the first mark after the message.
+            first: index of the message's first mark. If the message has no mark, this is the index of the first mark
+                after the message.
             has_text: whether the message has a mark.
         """
         whole = self._whole
@@ -365,7 +368,8 @@ class _Derivation:
 
         Args:
             message: index of the message.
-            first: index of the message's first mark; if the message has no mark, of the first mark after the message.
+            first: index of the message's first mark. If the message has no mark, this is the index of the first mark
+                after the message.
             tail: the end of the generation prompt: the template's text after the last mark of the prompt.
             has_text: whether the message has a mark.
         """
@@ -452,11 +456,13 @@ class _Derivation:
         return max((end - begin for end in ends if begin <= end <= cut), default=0)
 
     def _mode(self, message: int, between: str) -> str:
-        """Renders prompts with other values of the template's boolean variables, and compares them with `between`.
+        """Finds another prompt of the template that fits `between`, the template's text before a message.
+
+        The prompts are rendered with other values of the template's boolean variables.
 
         Returns:
-            The template's text after the last mark of one of these prompts. `between` must begin with this text. If
-            several prompts qualify, the longest text is returned; if no prompt qualifies, an empty text.
+            The end of a prompt: the template's text after the last mark of the prompt. `between` begins with this
+            text. If several prompts qualify, the longest text is returned; if no prompt qualifies, an empty text.
         """
         chat = self._chat
         found = ""
@@ -472,7 +478,11 @@ class _Derivation:
         return found
 
     def _after_header(self, message: int, between: str, begin: int, error: ChatTemplateError) -> int:
-        """Returns the start of a reply whose prompt cannot be rendered: the end of the only header in `between`."""
+        """Returns the start of a reply if the messages before the reply cannot be rendered with a prompt.
+
+        The start is the end of the header in `between`, the template's text before the reply. The header is the text
+        of a generation prompt after a user's message. An error is raised if `between` does not have exactly one header.
+        """
         header = self._added
         if header and between.count(header) == 1:
             return begin + between.index(header) + len(header)
@@ -551,7 +561,7 @@ class _Derivation:
         for at, index in enumerate(own):
             fact = whole.marks[index].field, whole.of(whole.marks[index])
             if kept and kept[-1] != index - 1 and fact in said:
-                continue  # this mark repeats an earlier mark of the message, after text of other messages
+                continue  # a copy: after other messages, the template repeats a text of this message
             said.add(fact)
             if at in pairs:
                 is_last = at + 1 not in pairs or own[at + 1] != index + 1

@@ -101,7 +101,9 @@ def quoted(token: bytes) -> str:
 
 
 def cut_character(text: bytes, at: int) -> tuple[int, int] | None:
-    """Returns the byte span of the character that a boundary before byte `at` splits; None if it splits no character.
+    """Returns the byte span of the character that is split by a boundary before byte `at`.
+
+    If the boundary splits no character, the result is None.
 
     UTF-8 is self-synchronizing, so only the character's own bytes are read.
 

@@ -57,7 +57,7 @@ class _Colors:
         return f"#{red:02x}{green:02x}{blue:02x}"
 
 
-# On every token color, text has a contrast of at least 7:1, and symbols of at least 4.5:1.
+# Minimum contrast on every token color: 7:1 for text, 4.5:1 for symbols that stand for spaces, controls or bytes.
 _THEMES = {
     "light": _Colors("#ffffff", "#111111", "#4a4a4a", "#444444", (0.75, 0.85)),
     "dark": _Colors("#16181d", "#f4f4f4", "#c4c4c4", "#bbbbbb", (0.45, 0.22)),

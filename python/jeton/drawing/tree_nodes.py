@@ -93,7 +93,8 @@ def merged(pretoken: PretokenLike, describe: Callable[[int], bytes]) -> Forest:
     for merge in pretoken.merges:
         left = at[merge.position]
         end = nodes[left].end
-        # If no symbol starts at `end`, the right symbol has no bytes. Symbols without bytes end a pretoken.
+        # If no symbol starts at `end`, the right symbol has no bytes. Symbols without bytes occur only at the end of a
+        # pretoken.
         right = at.pop(end) if end in at else empty.pop(0)
         at[merge.position] = len(nodes)
         nodes.append(Node(merge.result, merge.rank, merge.position, nodes[right].end, left, right))

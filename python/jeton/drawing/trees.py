@@ -28,8 +28,9 @@ class Tree:
     Attributes:
         nodes: all symbols, children before parents.
         roots: the final symbols, as indices into `nodes`, from left to right; one for each token.
-        looks: form in which each node is displayed. A node with only a part of a character shows this part's bytes;
-            if it is the first part, the node also shows the character. Long tokens are truncated.
+        looks: for each node, the form in which the node is displayed. A node with only a part of a character shows the
+            bytes of the part; if the part begins with the character's first byte, the node also shows the character.
+            Long tokens are truncated.
         note: remark on an incomplete tree; else empty.
 
     Examples:

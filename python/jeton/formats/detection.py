@@ -80,9 +80,9 @@ def is_json(data: bytes) -> bool:
 
 
 def _begin(data: bytes) -> bytes:
-    """Removes leading white space from the first 4 KiB and returns the rest of them.
+    """Returns the first 4 KiB of the data without leading white space.
 
-    If the first 4 KiB are blank, all of the data without leading white space is returned.
+    If the first 4 KiB are blank, all of the data is returned, also without leading white space.
     """
     return data[:4096].lstrip() or data.lstrip()
 

@@ -57,7 +57,7 @@ def _first(names: Iterable[str]) -> str | None:
 
 
 def check_templates(tok: Tokenizer, folder: Path) -> None:
-    """Checks a destination folder for chat templates of another tokenizer that `write` would not overwrite.
+    """Checks that a destination folder would not keep a chat template of another tokenizer.
 
     Raises:
         ConfigError: the folder has a chat template that `write` would not overwrite.

@@ -79,7 +79,7 @@ def to_bytes(tok: Tokenizer) -> bytes:
 
 
 def to_pickle(tok: Tokenizer) -> bytes:
-    """Returns the output of `to_bytes` without the merges, if ranks or scores determine them. `from_bytes` reads it."""
+    """Like `to_bytes`, but omits the merges if they follow from ranks or scores. `from_bytes` reads the output."""
     return render(tok, None, implied=False)
 
 
@@ -254,10 +254,11 @@ def _contents(tok: Tokenizer) -> list[tuple[str, bool]]:
 
 
 def _free_mark(tok: Tokenizer) -> str:
-    """Returns the string that marks the end of a word where the file spells tokens, or ``""`` if the model has none.
+    """Returns the end-of-word mark, which the file appends to tokens that end a word; ``""`` if the model has no mark.
 
-    It is the model's suffix if the decoder matches the suffix, or if all tokens that end in it are ends of words.
-    Otherwise it is a private-use character that no token contains.
+    The mark is the model's suffix if the decoder matches the suffix. The mark is also the model's suffix if every token
+    with the suffix at its end is the end of a word. In all other cases, the mark is a private-use character that does
+    not occur in any token.
     """
     model = tok.definition.model
     mark = model.end_of_word if isinstance(model, Bpe) else None
@@ -457,7 +458,8 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary, *, drops_unknown: bool = 
 def check_unreachable(tok: Tokenizer) -> None:
     """Rejects components after ByteLevel that produce characters outside the byte alphabet; HF drops such characters.
 
-    Components that produce such characters only in rare texts are rejected only if an entry contains such a character.
+    Some components produce characters outside the byte alphabet only in rare texts. These components are rejected if
+    the vocabulary has an entry with a character outside the byte alphabet, and accepted otherwise.
     """
     if not tok.definition.is_byte_level:
         return
@@ -610,7 +612,7 @@ def _string(model: JSON, name: str) -> str | None:
 def _added_tokens(
     top: JSON, spelled: _core.SpelledVocabulary, own: JSON
 ) -> tuple[list[tuple[int, AddedToken]], set[int]]:
-    """Reads ``added_tokens``: pairs of id and token, and the ids of those that are also entries of the model."""
+    """Reads ``added_tokens``. Returns (id, token) pairs, and the ids of added tokens that are also in the model."""
     tokens = top.get("added_tokens") or []
     if not isinstance(tokens, list):
         raise FormatError("added_tokens is not a list", place="$.added_tokens")
@@ -657,7 +659,7 @@ def _added_tokens(
 
 
 def _own_ids(own: JSON, name: str) -> set[int]:
-    """Returns the ids of added tokens that a list in ``model.jeton`` contains."""
+    """Reads the list called `name` in ``model.jeton``, and returns its items: ids of added tokens."""
     ids = own.get(name, [])
     if not isinstance(ids, list) or not all(isinstance(id, int) for id in ids):
         raise FormatError("the columns of the vocabulary are damaged", place=f"$.model.jeton.{name}")

@@ -49,8 +49,8 @@ def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None, i
         data: content of the file.
         source: name of the file, for messages.
         config: content of `tokenizer_config.json`; empty or None if there is no such file.
-        is_folder: whether the file is read as part of a folder. If `config` has no ``do_lower_case``, texts are
-            lowercased for a folder or a `config`, as transformers does by default.
+        is_folder: whether the file is read as part of a folder. This matters if ``do_lower_case`` is not set: with a
+            folder or a nonempty `config`, the tokenizer lowercases texts, as transformers does by default.
 
     Raises:
         FormatError: an entry is repeated, a line is blank, or there is no unknown token; the error has the line.

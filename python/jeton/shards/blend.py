@@ -156,7 +156,8 @@ class Blend:
             length: number of ids in a row; None: the row length with which the shards were packed.
 
         Raises:
-            ConfigError: as `length`; or a folder, or its share of the epoch, is smaller than one row.
+            ConfigError: the same errors as from the method `length`; also if a folder has less than one row, or if the
+                share of a folder is less than one row.
         """
         length = self.length(length)
         names = [_name(dataset) for dataset in self.datasets]

@@ -1,8 +1,8 @@
 """Current rate at which the tasks of a folder complete, and the number of records that they have skipped.
 
-A completion stores no date, because a task that runs twice must write the same bytes. So the rate is computed from the
-modification times of the completion files. The rate therefore includes the tasks of all machines, and also tasks that
-were completed before this process started.
+A completion file stores no date, because a task that runs twice must write the same bytes. So the rate is computed from
+the modification times of the completion files. The rate therefore includes the tasks of all machines, and also tasks
+that were completed before this process started.
 """
 
 from __future__ import annotations

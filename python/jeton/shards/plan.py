@@ -65,8 +65,8 @@ __all__ = [
 ]
 
 VERSION = 2
-# Bytes of input per task. Encoding this much input takes about two seconds. That is much longer than the start of a
-# task takes, and short enough that little work is lost if a task fails.
+# Bytes of input per task. Encoding this much input takes about two seconds. Compared with this time, the start of a
+# task takes little time. If a task fails, little work is lost.
 TASK_BYTES = 256_000_000
 MIN_TASK_BYTES = 1
 MAX_SEED = (1 << 64) - 1  # highest seed of a shuffle
@@ -173,8 +173,8 @@ class Plan:
             shuffle, each addition is a `Generation`.
         keep: names of the record fields to keep as metadata; None: no fields.
         hash_range: only documents whose hash is in this range, see `hashing`; None: all documents.
-        arguments: corpus arguments as given, each with its number of consecutive inputs; None: there are more than
-            `MAX_ARGUMENTS`. They do not change the shards, and are not part of the digest.
+        arguments: corpus arguments as given, each with its number of consecutive inputs; None if there are more than
+            `MAX_ARGUMENTS` arguments. The arguments do not change the shards, and are not part of the digest.
 
     Examples:
         >>> import jeton, tempfile, pathlib
@@ -344,7 +344,8 @@ class Plan:
     def identity(self, number: int, folder: str = DONE) -> str:
         """Returns the SHA-256 of everything that determines the bytes of a task. Completion files store this digest.
 
-        The error policy is excluded: as long as a task skips and replaces nothing, all policies yield the same bytes.
+        The error policy is excluded: if a task has nothing to skip and nothing to replace, all policies yield the
+        same bytes.
 
         Args:
             number: number of the task.

@@ -64,7 +64,8 @@ class Verification:
         problems: descriptions of all differences; empty if there are none.
         inputs: ``"read"``: samples were compared with the inputs; ``"missing"``: no input of the samples is on this
             machine; ``"ignored"``: with ``inputs=False``.
-        touched: number of inputs of the samples with the planned size, but another modification time or ETag.
+        touched: number of changed inputs among the inputs of the samples. Such an input has the planned size, but not
+            the planned modification time or ETag.
 
     Examples:
         >>> Verification("out", 1, 2, 9, 2, 2, 2, ()).is_valid
@@ -432,7 +433,8 @@ class _Verifier:
         for index in _spread_numbers(len(found), NUM_DECODED):
             ids = found[index].tolist()
             text = tok.decode_bytes(self._content(found[index]) if is_whole else ids)
-            # Parts of documents and chats are not encoded again: the new ids can differ from the ids in the shard.
+            # Only whole documents are encoded again. For a chat, or for a part of a document (in packed rows), the new
+            # ids can differ from the ids in the shard.
             if is_whole:
                 self._decoded += 1
                 with suppress(InvalidTextError):  # the tokenizer cannot encode some characters

@@ -41,15 +41,14 @@ def replay(tok: Tokenizer, corpus: CorpusLike | Corpus | Mapping[str, int] | Cou
     Args:
         tok: the trained tokenizer. `jeton.prune` reduces a large tokenizer to its first merges. A tokenizer that stores
             no merges (``preset="bert"``, ``"sentencepiece"``) can only be replayed in the process that trained it.
-        corpus: its training corpus, up to 10,000 bytes; or another text, in which a merge need not be the most frequent
-            pair. A tokenizer that stores no merges, or whose symbols have a prefix, needs the `Counts` that it was
-            trained on.
+        corpus: the training corpus of the tokenizer, or another text; at most 10,000 bytes. In another text, the pair
+            that is merged is not always the most frequent pair. For a tokenizer without stored merges, and for a
+            tokenizer with a prefix on its symbols, `corpus` must be the `Counts` of the training.
         top: number of most frequent pairs to list in each step.
 
     Raises:
-        ConfigError: the tokenizer has no merges, or some of its merges are across words; documents were passed where
-            counts are needed; there is too much text, or there are too many merges; or a character is not in the
-            vocabulary.
+        ConfigError: the tokenizer has no merges; the tokenizer has merges across words; documents were passed where
+            counts are needed; the text is too long; there are too many merges; or a character is not in the vocabulary.
         TrainingError: the corpus has no text.
         FileNotFoundError, InvalidTextError, FormatError: as `train`.
 

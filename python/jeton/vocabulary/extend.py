@@ -150,7 +150,7 @@ def _counts(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits, *, sp
 
 
 def _protected(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits) -> _core.Counts:
-    """Counts the pretokens of the text whose encoding must not change (argument `protect` of `extend`).
+    """Counts the pretokens of the protected text (argument `protect` of `extend`: its encoding must not change).
 
     The text is counted with special tokens permitted. If special tokens are found, the text is counted a second time,
     with special tokens as ordinary text, and both counts are added.

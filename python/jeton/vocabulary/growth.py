@@ -24,8 +24,8 @@ def check_merges(tok: Tokenizer, verb: str, *, pieces: bool, place: str = "") ->
     """Checks that a tokenizer can get new merges. `place` names the tokenizer, and is appended to the error message.
 
     Raises:
-        UnsupportedFeatureError: the model cannot get new merges. `Bpe` can, without end-of-word mark and continuing
-            prefix; `Pieces` can, if `pieces` is true. The error names the unsupported feature.
+        UnsupportedFeatureError: the model cannot get new merges. A `Bpe` model can, if it has no end-of-word mark and
+            no continuing prefix. A `Pieces` model can, if `pieces` is true. The error names the unsupported feature.
     """
     model = tok.definition.model
     if isinstance(model, Bpe) and not model.end_of_word and not model.continuing_subword_prefix:
@@ -51,7 +51,7 @@ def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, Merg
     is_old = np.zeros(made.vocab_size, bool)
     is_old[tok._core.ids()] = True
     ids = np.arange(made.vocab_size)
-    copied = np.where(ids < tok.vocab_size, ids, -1)  # includes ids without an entry: they have rows, too
+    copied = np.where(ids < tok.vocab_size, ids, -1)  # also ids without an entry: the model has rows for these ids, too
     new = np.flatnonzero(~is_old & (trees.kinds > 0))
     rows, pieces = trees.pieces(new, is_old)
     pairs = [(new[rows], pieces)]

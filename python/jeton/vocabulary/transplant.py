@@ -35,7 +35,7 @@ def mixed_rows(
 
     Args:
         method: ``"focus"`` or ``"omp"``.
-        plan: a plan with means of pieces.
+        plan: a plan in which the row of each new entry is the mean of the rows of the entry's pieces.
         new: ids of the new entries.
         donor: the donor's tokenizer.
         embeddings: float[rows of the donor, width].

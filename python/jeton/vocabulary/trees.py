@@ -27,8 +27,8 @@ class MergeTrees:
 
     Attributes:
         kinds: int64[n]: kind of each id (`vocab_view`), 0 for a gap.
-        left, right: int64[n]: ids of the two parts from which an entry is merged; -1 for initial symbols, added tokens,
-            and entries that do not result when their bytes are merged.
+        left, right: int64[n]: ids of the two parts from which an entry is merged; -1 for initial symbols, for added
+            tokens, and for entries that cannot be formed (merging the bytes of such an entry gives other tokens).
         is_unit: bool[n]: True for initial symbols.
 
     Examples:
@@ -71,7 +71,7 @@ class MergeTrees:
 
     @property
     def is_reached(self) -> NDArray[np.bool_]:
-        """bool[n]: True for ordinary entries that are initial symbols, or that merges build from initial symbols."""
+        """bool[n]: True for each ordinary entry that is an initial symbol or the result of merging initial symbols."""
         reached: NDArray[np.bool_] = self.is_ordinary & (self.is_unit | (self.left >= 0))
         return reached
 

@@ -103,8 +103,8 @@ impl Caches {
         [&mut self.pretokens, &mut self.medium, &mut self.long]
     }
 
-    /// Computes the key of pretoken `i` of the group, and prefetches its entry. The pretoken consists of the first
-    /// `len` bytes of `text`, which must have at least 64 bytes.
+    /// Computes the key of pretoken number `i` of the group, and prefetches the cache entry of this pretoken. The
+    /// pretoken is `text[..len]`. `text` must have at least 64 bytes, even if the pretoken is shorter.
     #[inline(always)]
     pub(super) fn prefetch(&mut self, i: usize, text: &[u8], len: usize) {
         if len <= self.max_pretoken {
@@ -119,7 +119,8 @@ impl Caches {
         }
     }
 
-    /// Appends the tokens of pretoken `i` of the group, which has `len` bytes. Returns their number, 0 on a miss.
+    /// Looks up pretoken number `i` of the group, and appends its tokens to `tokens`. Returns the number of appended
+    /// tokens; 0 on a cache miss. `len` is the length of the pretoken in bytes.
     #[inline(always)]
     pub(super) fn append(&self, i: usize, len: usize, tokens: &mut Vec<u32>) -> usize {
         if len <= self.max_pretoken {
@@ -133,7 +134,7 @@ impl Caches {
         }
     }
 
-    /// Inserts the tokens of pretoken `i` of the group, which has `len` bytes.
+    /// Inserts the tokens of pretoken number `i` of the group. `len` is the length of the pretoken in bytes.
     #[inline(always)]
     pub(super) fn put(&mut self, i: usize, len: usize, tokens: &[u32]) {
         if len <= self.max_pretoken {

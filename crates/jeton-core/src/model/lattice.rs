@@ -1,7 +1,8 @@
 //! Lattice of all segmentations of a text by a Unigram model: n-best search (A*) and sampling.
 //!
-//! The lattice contains all pieces at all positions, ordered by start, then by length. After the pieces at a position
-//! comes its unknown character, if any. The pieces that end at the same position form a linked list, ordered by start.
+//! The lattice contains all pieces at all positions, ordered by start, then by length. If a position has an unknown
+//! character, this character is placed after all pieces that start at the position. The pieces that end at the same
+//! position form a linked list, ordered by start.
 //! The n-best search builds paths from the end of the text by A*. Its heuristic is the Viterbi score, which is exact,
 //! so the best paths are found first. Sampling is forward filtering, then backward sampling.
 //!

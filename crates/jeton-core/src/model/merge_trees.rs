@@ -6,8 +6,9 @@
 //! entry remain. If no token of a text was removed, the encoding of the text stays the same: at every step the chosen
 //! merge still exists, and no merge was added.
 //!
-//! To find the last merge of an entry in a merge list, apply to its units all merges except those that form the entry.
-//! If two symbols remain, and their merge forms the entry, it is the last merge. Otherwise, no merges form the entry.
+//! How to find the last merge of an entry in a merge list: leave out the merges that form the entry, and apply all
+//! other merges to the initial symbols of the entry. If two symbols remain, and a merge of these two symbols forms the
+//! entry, then this merge is the last merge. Otherwise, the entry is never formed.
 //!
 //! Cost: O(n log n) for n bytes of entries. Cancellable. Left out: SentencePiece's BPE if a piece contains a character
 //! that is not a piece; such models are refused.

@@ -217,7 +217,8 @@ pub fn byte_of(content: &[u8]) -> Option<u8> {
     u8::from_str_radix(text, 16).ok()
 }
 
-/// Returns true if the initial symbols of `content` are ambiguous: its characters, or spelled bytes such as `<0x0A>`.
+/// Returns true if two sequences of initial symbols could have this content. Example: the content `<0x0A>` could be
+/// six characters or one spelled byte.
 fn is_ambiguous(model: &Bpe, content: &[u8]) -> bool {
     model.alphabet.spells_unknown() && content.windows(3).any(|part| part == b"<0x")
 }

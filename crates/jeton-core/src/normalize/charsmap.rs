@@ -164,9 +164,9 @@ impl Charsmap {
         found
     }
 
-    /// Finds the characters at which a rule can match, among the characters that differ only in the last byte. The
-    /// bytes before the last byte lead to the unit at `place`. Returns the bit set of the last bytes: if a rule ends
-    /// before the last byte (`has_ended`), all continuation bytes; otherwise, the bytes for which `place` has a child.
+    /// Takes all characters that share the same first bytes and have different last bytes. Returns the bit set of those
+    /// last bytes with which a rule can match. The shared bytes lead to the unit at `place`. If a rule ends before the
+    /// last byte (`has_ended`), the set has all continuation bytes; otherwise, the bytes for which `place` has a child.
     fn continuations(&self, place: u32, has_ended: bool) -> u64 {
         let is_child = |byte: u32| u64::from(self.child(place, 0x80 | byte).is_some());
         if has_ended {
@@ -249,8 +249,8 @@ impl Charsmap {
         }
     }
 
-    /// Returns all characters that occur in the source text of a rule after its first character. Returns None if the
-    /// trie is too large for this search.
+    /// Returns all characters that occur in the source text of at least one rule as the second or a later character.
+    /// Returns None if the trie is too large for this search.
     pub(super) fn continued(&self) -> Option<HashSet<char>> {
         const MOST: usize = 1 << 20;
         // Stack of (base of a node's children, last bytes of the path to the node, flag). These last bytes are an

@@ -6,8 +6,8 @@
 //! children at different positions.
 //!
 //! Invariant: two different sets of children never have the same base. Units do not store their parents, so a lookup
-//! could not tell the two sets apart. Cost: one pass over the sorted rules; each set of children is stored at the first
-//! position that fits in the last blocks.
+//! could not tell the two sets apart. Cost: one pass over the sorted rules. For each set of children,
+//! the last 16 blocks of the trie are searched for the first position at which all children fit.
 //! Source: google/sentencepiece `builder.cc` for the layout of the map; S. Yata, Darts-clone, for the units. Inverse:
 //! `charsmap.rs`.
 

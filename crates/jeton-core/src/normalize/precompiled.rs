@@ -86,8 +86,8 @@ fn unmapped_run(set: &CharSet, text: &str) -> usize {
     }
 }
 
-/// Holds back the last new character, because old characters that follow it may be removed. The number of removed
-/// characters is subtracted from the argument `change` of [`AlignedWriter::put`] before the new character is written.
+/// Writes each new character with a delay, because the next old characters may be removed. The number of
+/// removed characters is then subtracted from the delayed character's `change` (see [`AlignedWriter::put`]).
 struct Changes {
     last: Option<Change>,
     lags: bool, // true if characters were removed at the start of the text

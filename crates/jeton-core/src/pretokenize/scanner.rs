@@ -161,10 +161,11 @@ fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Opti
     let end = if F::RULES.cased {
         match lower_word(classes, text, at) {
             Ok(end) => end,
-            // The pretoken begins with a mark, which can be the prefix or a letter. The regex first tries its
-            // alternative for words with a lower-case letter. With the mark as the prefix, this alternative has just
-            // failed. With the mark as a letter, the same alternative matches the mark alone, because no lower-case
-            // letter follows the capitals after the mark. So the alternative for capitals is not tried.
+            // The pretoken begins with a mark. The regex can read the mark as the prefix or as a letter. Its first
+            // alternative is for words with a lower-case letter. `lower_word` has just shown that this alternative
+            // fails if the mark is the prefix. If the mark is a letter, this alternative matches the mark alone,
+            // because no lower-case letter follows the capitals after the mark. So the regex never tries its second
+            // alternative, which is for capitals.
             Err(_) if first & MARK != 0 => at,
             Err(end) => end,
         }

@@ -4,9 +4,9 @@
 //! cache lines for each push and pop. Here a push appends to the bucket of its count, and a bucket is sorted once all
 //! buckets above it are empty. The order of the next entries is then known, so the caller can prefetch their data.
 //!
-//! Invariant: entries are popped in the same order as from a single heap. An entry that is pushed with a count of the
-//! current bucket or higher goes to a binary heap. Each pop takes the better of the heap's top and the current bucket's
-//! best entry.
+//! Invariant: entries are popped in the same order as from a single heap. If the count of a pushed entry is at least
+//! the count of the current bucket, the entry goes to a binary heap. Each pop takes the better of two entries: the top
+//! of the heap and the best entry of the current bucket.
 //!
 //! Cost: O(1) for a push, amortized O(log n) for a pop from a bucket of n entries. Source: bucket queues (Dial 1969,
 //! "Algorithm 360"), with a heap for entries that are pushed too late for their bucket.
@@ -99,8 +99,9 @@ impl<T: HasCount> BucketQueue<T> {
         }
     }
 
-    /// Returns the entry of the current bucket that will be popped when `after` other entries of this bucket have been
-    /// popped. Better entries that are pushed in the meantime are popped before it, too.
+    /// Returns the entry of the current bucket that comes after the next `after` entries of the same bucket. This is
+    /// only a forecast of the pops: better entries of the heap, and better entries that are pushed later, are popped
+    /// first.
     pub fn upcoming(&self, after: usize) -> Option<&T> {
         self.current.len().checked_sub(after + 1).map(|at| &self.current[at])
     }

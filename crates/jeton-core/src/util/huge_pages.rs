@@ -3,7 +3,7 @@
 //! The first write to each page of 4 KiB costs a page fault, and random access to a table of hundreds of megabytes
 //! misses the TLB. Pages of 2 MiB reduce both costs. On a virtual machine, the first write of 8 MiB takes 0.8 ms
 //! with huge pages and 4.5 ms with small pages. If the host first has to allocate the pages, the write takes 17 ms with
-//! huge pages and 21 ms with small pages, but the host has to allocate small pages less often.
+//! huge pages and 21 ms with small pages. The advantage of small pages: the host has to allocate them less often.
 //!
 //! Tables are accessed at random, so tables use huge pages. Id buffers use small pages, because each call needs new
 //! memory for its ids.

@@ -254,8 +254,8 @@ impl Alphabet {
         self.unknown.bytes.as_ref().is_some_and(|ids| !ids.contains(&NO_ID))
     }
 
-    /// Returns true if no initial symbol depends on the text around it. So each symbol depends only on its own
-    /// character, or, if it is an unknown token, on its own run of unknown characters.
+    /// Returns true if no initial symbol depends on the text around the symbol. Then an ordinary symbol depends only on
+    /// its character, and an unknown token depends only on its run of unknown characters.
     pub fn is_local(&self) -> bool {
         let spells_all_or_none = self.unknown.bytes.is_none() || self.spells_unknown();
         self.end == EndOfWord::None && self.prefix.is_none() && !self.unknown.dropped && spells_all_or_none

@@ -134,7 +134,11 @@ def _changed(
 
 
 def _prompt(template: Template, facts: Facts) -> Result:
-    """Finds the generation prompt, and tests whether the rendering with prompt is a prefix of the one with a reply."""
+    """Finds the generation prompt, and tests whether rendered replies begin with this prompt.
+
+    For the test, a question is rendered twice: with the generation prompt, and with a reply. The first rendering must
+    be a prefix of the second rendering.
+    """
     starts: dict[str, bool | None] = {}
     examples = []
     for name in ("plain", "reasoning", "tool results", "reasoning and tools"):

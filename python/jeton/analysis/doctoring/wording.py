@@ -59,7 +59,7 @@ _CAUSES = {"normalizer": "normalizer", "pretokenizer": "pattern"}
 
 
 def of_part(stage: str, a: Component | None, b: Component | None) -> tuple[str, str]:
-    """Returns the cause, and a sentence: one tokenizer lacks the component, or the components have different types."""
+    """Returns the name of a cause of differences, and a sentence: a component is missing or has another type."""
     cause = _CAUSES[stage]
     adds = [part is not None and bool(part.get("add_prefix_space")) for part in (a, b)]
     if stage == "pretokenizer" and None in (a, b) and any(adds):
@@ -81,7 +81,7 @@ def of_part(stage: str, a: Component | None, b: Component | None) -> tuple[str, 
 
 
 def of_field(stage: str, kind: str, field: str, a: Any, b: Any) -> tuple[str, str]:
-    """Returns the cause, and a sentence which says that an option of a component has different values."""
+    """Returns the name of a cause of differences, and a sentence: an option of a component has another value."""
     if field in ("add_prefix_space", "add_dummy_prefix"):
         return _of_prefix(bool(b), field)
     if field == "precompiled_charsmap":
@@ -108,7 +108,7 @@ def of_flag(flag: str, ids: Sequence[int], ours: Mapping[int, AddedToken], their
 
 
 def of_option(option: str, a: Any, b: Any) -> tuple[str, str]:
-    """Returns the cause, and a sentence which says that an option of the model has different values."""
+    """Returns the name of a cause of differences, and a sentence: an option of the model has another value."""
     cause = {"whole_first": "ignore_merges", "unk_token": "unknown_token", "fuse_unk": "unknown_token"}
     name = cause.get(option, option)
     spelled = "ignore_merges" if option == "whole_first" else option

@@ -225,8 +225,8 @@ class Engine:
         first, second = list(texts), None if pairs is None else list(pairs)
         limit = cut.max_length
         if limit is not None and second is None and max(map(len, first)) <= CHARACTERS_PER_ID * limit:
-            # Texts with so few characters rarely need truncation, so they are first encoded without truncation. The
-            # benefit: in a call without truncation, the core itself adds the template.
+            # Each text has at most CHARACTERS_PER_ID characters for each permitted id, so truncation is rarely needed.
+            # The texts are first encoded without truncation, because the core itself then adds the template.
             cut.room(sum(len(item.ids) for item in self._items[False, encoder.add_special_tokens]))
             batch = encoder.encode(first, None, KEEPS_OVERFLOW if cut.overflow else WHOLE)
             if int(np.diff(batch.offsets).max(initial=0)) <= limit:

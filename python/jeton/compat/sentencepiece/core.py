@@ -85,7 +85,7 @@ class SentencePieceProcessor:
 
     @property
     def _processor(self) -> Binding:
-        """Replacement for sentencepiece's extension object of this name; only needed for sentencepiece's own tests."""
+        """Stands in for the extension object `_processor` of sentencepiece; only sentencepiece's own tests need it."""
         return Binding(self._model)
 
     # ── loading ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -425,7 +425,7 @@ class SentencePieceProcessor:
         return self._model.is_unknown(id)
 
     def is_control(self, id: Any) -> Any:
-        """Tests whether an id is that of a control piece: a piece that never results from encoding a text."""
+        """Tests whether an id belongs to a control piece: a piece that never results from encoding a text."""
         return self._model.is_control(id)
 
     def is_unused(self, id: Any) -> Any:

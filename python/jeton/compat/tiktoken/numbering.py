@@ -3,9 +3,10 @@
 A token has the same id in the core as in the encoding. The exceptions get an *internal* id in the core, which is
 translated to the id of the encoding:
 
-    tokens that share an id         only the first keeps it; a mergeable token precedes the special tokens
-    ids from 2**20 - 1 on           they would disable the core's fast path; if one is a rank, all ids are internal
-    single bytes without a rank     the core needs all bytes; encoding these raises an error
+    tokens that share an id         only the first token keeps the id; mergeable tokens come before special tokens
+    ids from 2**20 - 1 on           such ids would disable the core's fast path; if a rank is such an id, all ids of the
+                                    core are internal
+    single bytes without a rank     the core needs all bytes; encoding a byte without a rank raises an error
 
 An encoding without exceptions is *plain*. All published encodings except o200k_harmony are plain.
 """

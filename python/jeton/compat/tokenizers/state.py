@@ -375,8 +375,8 @@ class State:
                 next_id += 1
                 extra.add(token.content)
             elif next_id is None:
-                # The first new token of this call gets this id, even if the token comes later. As in Hugging Face's
-                # library, the id is computed only once for each call, before any token is added.
+                # `token` already has an id. `next_id` is for the first token without an id, which may follow later in
+                # `tokens`. As in Hugging Face's library, `next_id` is computed before any token is added.
                 next_id = self._next_id()
             self._ids[token.content] = id
             self.added[id] = token

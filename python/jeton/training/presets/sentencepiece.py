@@ -46,9 +46,9 @@ class SentencePiece(TrainingPreset):
             fold case.
         normalization_rules: additional rules, text -> text, which override the named rules
             (``normalization_rule_tsv``).
-        add_dummy_prefix, remove_extra_whitespaces: add a space to each line; remove leading, trailing and repeated
-            spaces.
-        character_coverage: share of the text that the characters of the vocabulary cover, from 0.98 to 1.
+        add_dummy_prefix: add a space to each line.
+        remove_extra_whitespaces: remove leading, trailing and repeated spaces.
+        character_coverage: share of the text that must consist of characters in the vocabulary, from 0.98 to 1.
         required_chars: characters that are always in the vocabulary.
         max_sentence_length: maximum length of a line, in bytes; longer lines are skipped.
         max_sentencepiece_length: maximum length of a piece, in characters.

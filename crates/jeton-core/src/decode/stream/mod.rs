@@ -73,7 +73,8 @@ enum Status {
 
 #[derive(Debug, Clone)]
 enum PlanState {
-    /// Concatenation of contents. The flag is true after an id that ends a word; the next id then writes a space first.
+    /// The text is the concatenation of the bytes of all tokens. The flag is true if the last token ends a word; a
+    /// space is then written before the next token.
     Contents(bool),
     Sentence(SentenceState),
     Chain(ChainState),
@@ -203,9 +204,9 @@ impl Stream {
         matches!(&self.plan, PlanState::Chain(state) if state.is_wrong())
     }
 
-    /// Returns how many characters are held back before an id whose content is `content`. These characters would be
-    /// written if the ids ended before this id. An incomplete character at their end is counted only if `content` makes
-    /// it invalid.
+    /// Returns the number of held-back characters: the characters that would be written if the text ended now.
+    /// `content` is the bytes of the next token. If the held-back bytes end with an incomplete character, this
+    /// character is counted only if `content` makes it invalid.
     pub(super) fn held_chars(&self, plan: &Plan, content: &[u8]) -> Result<usize> {
         if let PlanState::Contents(_) = self.plan {
             let continues = content.first().is_none_or(|byte| byte & 0xC0 == 0x80);
@@ -237,8 +238,8 @@ impl Stream {
         done.inspect_err(|_| self.status = Status::Failed)
     }
 
-    /// Decodes entries (ids and their kinds). A caller that has a single entry, which is not skipped, also passes it as
-    /// `only`, so that a stored string can be used.
+    /// Decodes `entries`: pairs of an id and its kind. If there is only one entry and this entry is not skipped, the
+    /// caller also passes the entry as `only`. The stored string of the entry can then be used.
     fn decode(
         &mut self,
         plan: &Plan,
@@ -320,9 +321,9 @@ impl Stream {
     }
 }
 
-/// Removes from `text` and from `prompt` the beginning that both share, and returns the rest of `text`. If the next
-/// characters of both differ, also removes the rest of `prompt`: the ids after the prompt have changed this part of the
-/// prompt's text.
+/// Removes the longest common prefix of `text` and `prompt` from each of the two, and returns the rest of `text`. If
+/// the next character of `text` differs from the next character of `prompt`, also clears `prompt`. Reason: the ids
+/// after the prompt have changed the remaining part of the prompt's text.
 fn without_prompt<'a>(mut text: &'a str, prompt: &mut VecDeque<char>) -> &'a str {
     while let (Some(wanted), Some(found)) = (prompt.front(), text.chars().next()) {
         if *wanted != found {

@@ -8,10 +8,11 @@
 //!
 //! Cost: each byte is encoded about twice, whatever the limit. Byte-level models with a named pattern have a faster
 //! search (`byte_cut`). Joints may be more than [`LONG`] bytes apart, for example in base64 or in a script without
-//! spaces and punctuation. Then all prefixes between two joints are counted at once (`byte_cut`, `stretch`). Three
-//! cases are searched by bisection instead: suffixes if the model is not byte-level; removal of the middle of such a
-//! text; and the models and stages that `stretch` leaves out. Bisection assumes that longer parts have more tokens. The
-//! part found by bisection is within the limit, but a longer part may be within the limit, too.
+//! spaces and punctuation. Then all prefixes between two joints are counted at once (`byte_cut`, `stretch`). In three
+//! cases, the search between these joints is a bisection instead: the search for a suffix, if the model is not
+//! byte-level; the search for the end of the prefix, if the middle of a text is removed; and any search with a model or
+//! stage that `stretch` leaves out. Bisection assumes that longer parts have more tokens. The part found by bisection
+//! is within the limit, but a longer part may be within the limit, too.
 //!
 //! ```text
 //! joints        positions where ids are independent, decided by the two adjacent characters
@@ -268,9 +269,9 @@ impl<'t> TextCutter<'t> {
             let within = self.bisect_prefix(start, &bases, (start, upper.at), limit, rest)?;
             upper = Upper { at: within, exceeds: false };
         }
-        // If `rest` is empty, the position `upper.at` is not tried if it is a joint over the limit. If a text `rest`
-        // follows the prefix, `upper.at` is not always a joint, and the count at `upper.at` may be lower than without
-        // `rest`. So `upper.at` is tried, too.
+        // If `rest` is empty and `upper.at` is a joint over the limit, the position `upper.at` is not tried. If `rest`
+        // is not empty, `upper.at` is tried in any case: it is not always a joint, and the prefix that ends there may
+        // have fewer tokens together with `rest` than alone.
         let upper = match upper.exceeds && rest.is_empty() {
             true => floor(self.text, upper.at.saturating_sub(1)),
             false => upper.at,
@@ -732,8 +733,8 @@ impl<'t> TextCutter<'t> {
     }
 }
 
-/// Returns the minimum number of bytes between two joints at which the first pass of the search counts tokens. The
-/// joints in between are skipped. The minimum is a fraction of the length of a part.
+/// The first pass of the search counts tokens only at some joints, and skips the joints in between. Returns the minimum
+/// distance of two counted joints, in bytes. This distance is a fraction of the length of a part.
 fn step(limit: usize) -> usize {
     (limit / 2).clamp(STEPS.0, STEPS.1)
 }

@@ -253,8 +253,8 @@ impl Tokenizer {
             }
             return run.marked(space_marks.prefix(text, span.start), text);
         }
-        // If `space_marks` is set, the next branch is skipped. The encoder then expects a space instead of each `▁`,
-        // and the calls of `pretoken` (further below) make this replacement.
+        // If `space_marks` is set, the encoder expects a space in the place of each `▁`. `run.pretoken` (further below)
+        // replaces each `▁` by a space. The next branch would not replace `▁`, so it is skipped.
         let pretokenizer = self.plain.as_ref().or(self.bytewise.as_ref());
         if let (Some(pretokenizer), Some(text), None) = (pretokenizer, valid, &self.space_marks) {
             let text = self.normalized(text, keep_going)?;
@@ -272,8 +272,8 @@ impl Tokenizer {
         }
     }
 
-    /// Encodes a long text if the tokenizer splits texts by one pattern or none. A long range between added tokens is
-    /// encoded in several parts. Short ranges are encoded together, several in one job.
+    /// Encodes a long text. The tokenizer must split texts by a single pattern, or not split texts at all. A long range
+    /// between added tokens is encoded in several parts. Short ranges are encoded together, several in one job.
     fn stretches_in_parts(
         &self,
         text: Input<'_>,

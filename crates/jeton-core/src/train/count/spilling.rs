@@ -1,5 +1,5 @@
-//! Table of counts that spills to sorted runs beyond a memory limit, for callers that need the counts only in byte
-//! order.
+//! Table of counts of pretokens. Above a memory limit, the table spills to sorted runs. The only order in which callers
+//! can read the counts is the byte order of the pretokens.
 //!
 //! ```text
 //! run     length: u32 | bytes | count: u64      native byte order, ascending; all runs are in one vector

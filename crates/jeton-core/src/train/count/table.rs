@@ -677,8 +677,8 @@ impl Counts {
     }
 }
 
-/// Value that marks an entry as no longer needed: it replaces the first position of the entry. The count of the entry
-/// was added to the entry for the same pretoken in the other table.
+/// Marks an entry to drop when two tables are merged; stored in place of the entry's first position. If a pretoken has
+/// an entry in each table, the count of the later entry is added to the earlier entry, and the later entry is dropped.
 const GONE: u64 = u64::MAX;
 
 impl KeyBatch {
@@ -687,7 +687,8 @@ impl KeyBatch {
     #[inline(always)]
     fn load(&mut self, text: &[u8], bounds: &[u32], hash: Hash) {
         let count = (bounds.len() - 1).min(BATCH);
-        // Number of parts that begin at least 16 bytes before the end of the text: 16 bytes can be loaded from there.
+        // Number of parts that start at least 16 bytes before the end of the text. For such a part, 16 bytes can be
+        // loaded from the start of the part.
         let inside = bounds[..count].partition_point(|&start| start as usize + 16 <= text.len());
         let mut num_long = 0;
         for at in 0..count {
