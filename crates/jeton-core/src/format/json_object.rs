@@ -14,8 +14,8 @@ pub(super) trait Object<'de> {
     /// JSON path of the object, followed by a dot; empty for the whole file.
     const PATH: &'static str;
 
-    /// Parses the value of a member with many entries; returns true if a member with this key was parsed before. For
-    /// any other member, returns None and parses nothing.
+    /// If the member can have many entries, parses its value, and returns true if a member with this key was parsed
+    /// before. If the member is not of this kind, parses nothing and returns None.
     fn parse_large<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A)
         -> std::result::Result<Option<bool>, A::Error>;
 

@@ -29,8 +29,8 @@ use crate::util::cancel::KeepGoing;
 /// previous word. This is the maximum number of bytes of that beginning.
 const HEAD: usize = 64;
 
-/// [`Tokenizer::longest_in_stretch`] first reads this number of bytes, times the maximum number of tokens. If this text
-/// is too short, the function doubles its length.
+/// Bytes per token in the first read of [`Tokenizer::longest_in_stretch`]: it reads `FIRST` × the maximum number of
+/// tokens. If all of this text fits, the function reads twice as much.
 const FIRST: usize = 8;
 
 /// A stretch of a text without a joint, with its context.
