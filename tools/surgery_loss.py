@@ -129,8 +129,8 @@ def auxiliary(tok: Tokenizer, texts: list[str]) -> Floats:
     counts[~(counts > 0)] = 0
     values, vectors = np.linalg.eigh(counts.T @ counts)
     reduced: Floats = counts @ (vectors[:, -WIDTH:] / np.maximum(values[-WIDTH:], 1e-9) ** 0.25).astype(np.float32)
-    # The vectors are normalized, because OMP computes weights from these vectors, but applies the weights to embedding
-    # rows, whose norms are different. Without the normalization, the loss with OMP was higher.
+    # OMP computes weights from these vectors, but the weights are applied to embedding rows. The vector of a token and
+    # the token's row have different norms, so the vectors are normalized. Without this, the loss with OMP was higher.
     return reduced / np.maximum(np.linalg.norm(reduced, axis=1, keepdims=True), np.float32(1e-9))
 
 

@@ -43,13 +43,17 @@ def test_skipped_records_are_counted(tmp_path: Path) -> None:
     assert jeton.Counts.load(tmp_path / "out" / "joined" / "joined.jtc") == direct
 
 
+def test_plans_of_counts_have_no_ids(corpus: Path, tmp_path: Path) -> None:
+    plan = jeton.shards.plan(corpus, tmp_path / "out", format="counts")
+    assert (plan.tokenizer, plan.dtype, plan.vocab_size) == (None, None, 0)
+
+
 def test_tasks_do_not_list_their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Listing the folder for each file would take quadratic time."""
     (tmp_path / "a.txt").write_text("low lower\n" * 100)
-    plan = jeton.shards.plan(
+    jeton.shards.plan(
         jeton.Corpus(tmp_path / "a.txt", documents="line"), tmp_path / "out", format="counts", task_bytes=20
     )
-    assert plan.vocab_size == 0
     listed, listdir = [], os.listdir
 
     def spy(path: str) -> list[str]:

@@ -71,9 +71,13 @@ def test_the_least_used_leaf_is_removed_first() -> None:
     ]
     # The uses of `aba` become those of `ab`, which stays, although no text has used it.
     assert [*jeton.prune(tok, corpus={2: 0, 3: 2, 4: 1}, vocab_size=3).tokenizer.vocab.values()] == [b"a", b"b", b"ab"]
-    for size, message in ((0, "is not a positive integer"), (1, "vocab_size=1 is too small")):
-        with pytest.raises(jeton.ConfigError, match=message):
-            jeton.prune(tok, corpus={2: 1}, vocab_size=size)
+
+
+@pytest.mark.parametrize(("size", "message"), [(0, "is not a positive integer"), (1, "vocab_size=1 is too small")])
+def test_a_vocabulary_smaller_than_the_alphabet_is_refused(size: int, message: str) -> None:
+    tok = Tokenizer.from_merges({0: b"a", 1: b"b", 2: b"ab"}, [(0, 1, 2)])
+    with pytest.raises(jeton.ConfigError, match=message):
+        jeton.prune(tok, corpus={2: 1}, vocab_size=size)
 
 
 def test_a_template_and_padding_are_renumbered(data: Path) -> None:

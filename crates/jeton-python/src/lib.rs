@@ -13,9 +13,6 @@
 //! interpreter), `exclusive` (values that only one call at a time can change), `once` (Python objects made on first
 //! use), `numpy_array` and `column` (integers for NumPy), `error` (core errors → exceptions).
 
-// Rust code cannot use this crate (a `cdylib`), so public items need no documentation.
-#![allow(missing_docs)]
-
 use pyo3::prelude::*;
 
 mod agreement;

@@ -182,7 +182,7 @@ def _is_subsequence(part: bytes, whole: bytes) -> bool:
 
 
 def _is_reachable(tok: CanonicalTokenizer, ids: list[int]) -> bool:
-    """Encodes an id's text after each of `_CONTEXTS`. Returns True if a result contains the id. `ids`: only this id."""
+    """Returns True if the text of an id, encoded after one of `_CONTEXTS`, gives the id. `ids`: a list of this id."""
     text = tok.decode(ids)
     for before in _CONTEXTS:
         try:

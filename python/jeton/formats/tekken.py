@@ -116,7 +116,7 @@ def _template(bos: int) -> dict[str, Any]:
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
-    """Atomically writes a file that mistral-common loads with equal ids.
+    """Writes a file, atomically. With this file, mistral-common gives the same ids as the tokenizer.
 
     Raises:
         UnsupportedFeatureError: the format does not support a feature, or a loss was not accepted.

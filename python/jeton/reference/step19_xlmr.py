@@ -1,4 +1,4 @@
-"""Step 19. From text to ids and back: SentencePiece around its model, and XLM-R around SentencePiece.
+"""Step 19. From text to ids and back: what surrounds SentencePiece's model, and what XLM-R adds to SentencePiece.
 
     python step19_xlmr.py                    also without Jeton
     python -m jeton.reference.step19_xlmr

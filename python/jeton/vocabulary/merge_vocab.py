@@ -133,7 +133,8 @@ def _order(tok: Tokenizer) -> NDArray[np.int64]:
     else:
         results = np.array(tok._core.merges(), np.int64).reshape(-1, 3)[:, 2]
         ranks = np.full(tok.vocab_size, results.size)  # entries that are not results of merges come last
-        ranks[results[::-1]] = np.arange(results.size)[::-1]  # if several merges have the same result, the first counts
+        # If several merges have the same result, the last assignment below sets the rank of the first of these merges.
+        ranks[results[::-1]] = np.arange(results.size)[::-1]
     return ordinary[np.lexsort((ranks[ordinary], ~trees.is_unit[ordinary]))]
 
 

@@ -89,6 +89,10 @@ def test_the_first_gguf_file_of_a_folder_is_read(memory: Any, tmp_path: Path) ->
     assert jeton.load("memory://models").encode("abc") == [3, 2]
     with url.local_copy("memory://models", 10_000) as copy:
         assert [path.name for path in Path(copy).iterdir()] == ["x.gguf"]
+
+
+def test_gguf_files_beside_a_tokenizer_are_not_copied(memory: Any) -> None:
+    memory.pipe("/models/x.gguf", b"GGUF")
     memory.pipe("/models/vocab.txt", b"[UNK]\na\nb\n")
     with url.local_copy("memory://models", 10_000) as copy:
         assert [path.name for path in Path(copy).iterdir()] == ["vocab.txt"]

@@ -114,11 +114,9 @@ def test_200000_entries_are_searched_within_a_tenth_of_a_second(data: Path) -> N
     assert len(found(catalog, "bert-uncased", kind="special")) == len(catalog.get("bert-uncased").special_tokens)
     tok = catalog.get("o200k_base")
     answer(catalog, {"tokenizer": "o200k_base"})  # builds the index
-    seconds = []
     for query in ("the", "天", " straw", "e"):
         request = {"tokenizer": "o200k_base", "query": query}
+        assert fastest(partial(answer, catalog, request), 0.1, time.perf_counter) < 0.1
         page = answer(catalog, request)
-        seconds.append(fastest(partial(answer, catalog, request), 0.1, time.perf_counter))
         special = {id: spelling.encode() for spelling, id in tok.special_tokens.items()}
         assert page["num"] == sum(query.encode() in special.get(id, token) for id, token in tok.vocab.items())
-    assert max(seconds) < 0.1

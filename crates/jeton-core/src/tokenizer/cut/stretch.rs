@@ -30,7 +30,7 @@ use crate::util::cancel::KeepGoing;
 const HEAD: usize = 64;
 
 /// Bytes per token in the first read of [`Tokenizer::longest_in_stretch`]: it reads `FIRST` × the maximum number of
-/// tokens. If all of this text fits, the function reads twice as much.
+/// tokens. If the limit may not be reached within this text, the function reads twice as much.
 const FIRST: usize = 8;
 
 /// A stretch of a text without a joint, with its context.

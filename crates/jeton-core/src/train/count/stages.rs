@@ -126,8 +126,8 @@ impl Stages {
 const MOST_PRETOKENS_A_BYTE: u64 = 128;
 
 impl Stages {
-    /// Returns how many positions a document has for each of its bytes. Each pretoken has a position of its own, so a
-    /// document can have at most this many pretokens for each byte, on average.
+    /// Returns the number of positions that are reserved for each byte of a document. Each pretoken takes one position,
+    /// so a document of n bytes can have at most n times this number of pretokens.
     pub fn places_a_byte(&self) -> u64 {
         match self {
             Self::Pattern(_) => 1,

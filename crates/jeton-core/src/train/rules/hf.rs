@@ -7,7 +7,7 @@
 use super::Rule;
 use crate::vocab::alphabet::Level;
 
-/// Tokens of more than two symbols must have fewer than `limit` symbols.
+/// A token must have fewer than `limit` symbols. Exception: a token of two symbols is always allowed.
 #[derive(Debug, Clone, Copy)]
 pub struct ShorterThan {
     /// Exclusive upper bound of the length of a token, in symbols.
